@@ -5,6 +5,7 @@ import { fakeAdopt } from './adopt.ts'
 import { fakeConsole, fakeConsoleLog } from './console.ts'
 import { fakeDiagnostics, fakeTopology, fakeUptime } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
+import type { FakeAttachment } from './guest.ts'
 import { type FakeEnvironment, FakeHost } from './host.ts'
 import { fakeImageCopies, fakeSnapshot } from './images.ts'
 import { fakeInterfaces, fakeMachineNics } from './interfaces.ts'
@@ -24,6 +25,8 @@ export interface FakeDriver extends Driver {
   loseHost(): void
   /** As if the guest had ended by itself. */
   crash(id: InstanceId): void
+  /** What the guest has of volumes now. */
+  volumesOf(id: InstanceId): readonly FakeAttachment[]
   /** Afterwards an unmanaged guest is on the host. */
   plant(guest: UnmanagedGuest): void
 }
@@ -37,6 +40,7 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
     simulated: true,
     faults,
     loseHost: () => host.lose(),
+    volumesOf: (id) => guests.get(id).volumes ?? [],
     crash: (id) => host.setPower(id, 'crashed', 'crashed'),
     plant: (guest) => void host.unmanagedGuests.set(guest.id, guest),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),

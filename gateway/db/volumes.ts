@@ -163,6 +163,7 @@ export type VolumeChange = Partial<
     | 'typeId'
     | 'specs'
     | 'isMultiattach'
+    | 'isReadOnly'
     | 'isDeleting'
     | 'cellId'
     | 'attempt'

@@ -288,3 +288,34 @@ test('one of many that want a volume at once gets it', async () => {
 test('afterwards nothing is left or charged', async () => {
   await expectInvariants(cloud)
 })
+
+test('a read-only volume says so, and servers get it without the right to write', async () => {
+  const server = await placedServer('reader')
+  const id = await volumeIn(server.zone, { metadata: { purpose: 'archive' } })
+  const set = (readonly: unknown) =>
+    demo.post(`${VOLUMES}/${id}/action`, { 'os-update_readonly_flag': { readonly } })
+  const metadata = async () => ((await show(id)) as { metadata?: object } | undefined)?.metadata
+  const host = String((await showServer(cloud.as('admin'), server.id))['OS-EXT-SRV-ATTR:host'])
+  const on = cloud.hosts.find(({ name }) => name === host)!
+
+  expect((await set('neither')).status).toBe(400)
+  expect((await set(true)).status).toBe(202)
+  expect(await metadata()).toEqual({ purpose: 'archive', readonly: 'True' })
+  const attached = await demo.post(attachmentsOf(server.id), { volumeAttachment: { volumeId: id } })
+  expect(attached.status).toBe(200)
+  await untilStatus(id, 'in-use')
+
+  expect(on.volumesOf(server.id)).toMatchObject([{ id, isReadOnly: true }])
+  const refused = await set(false)
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.stringContaining(
+      'must be available to update readonly flag, but current status is: in-use',
+    ),
+  ])
+  await deleteServer(demo, server.id)
+  await untilStatus(id, 'available')
+  expect((await set(false)).status).toBe(202)
+  expect(await metadata()).toEqual({ purpose: 'archive', readonly: 'False' })
+  await demo.delete(`${VOLUMES}/${id}`)
+})

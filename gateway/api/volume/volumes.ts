@@ -6,6 +6,7 @@ import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
 import { retypeVolume } from '../../app/volumes/retype-volume.ts'
 import { revertVolume } from '../../app/volumes/revert-volume.ts'
+import { updateReadOnly } from '../../app/volumes/update-read-only.ts'
 import { uploadVolume } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
 import { deleteVolume, extendVolume, resetVolumeStatus } from '../../app/volumes/volume-actions.ts'
@@ -153,6 +154,13 @@ const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
   return {}
 }
 
+const setReadOnly: Handler<operations['updateVolumeReadOnly']> = async (call) => {
+  const { app, context, params, body } = call
+  const isReadOnly = body['os-update_readonly_flag'].readonly
+  await updateReadOnly(app.compute, context, params.volume_id, isReadOnly)
+  return {}
+}
+
 const resetStatus: Handler<operations['resetVolumeStatus']> = async (call) => {
   const { app, context, params, body } = call
   await resetVolumeStatus(app.compute, context, params.volume_id, body['os-reset_status'].status)
@@ -231,6 +239,7 @@ export const volumeResourceHandlers = {
   revertVolume: revert,
   uploadVolume: upload,
   setVolumeBootable: setBootable,
+  updateVolumeReadOnly: setReadOnly,
   resetVolumeStatus: resetStatus,
   forceDeleteVolume: forceDelete,
   listVolumeMetadata: listMetadata,

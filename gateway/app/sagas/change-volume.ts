@@ -30,7 +30,12 @@ export type ChangeVolumeParams = {
 
 type Call = StepCall<ComputeDeps, ChangeVolumeParams>
 /** The volume as the cell knows it. */
-type Taken = { readonly volumeAttempt: number; readonly isShared: boolean }
+type Taken = {
+  readonly volumeAttempt: number
+  readonly isShared: boolean
+  /** Absent from sagas of a former release. */
+  readonly isReadOnly?: boolean
+}
 type Asked = { readonly device: string | null }
 
 const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
@@ -49,7 +54,8 @@ const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
       throw new Failure('not-found', `Volume ${volumeId} is not attached to ${serverId}.`)
     await showAttached(tx, volume)
     queueActions(tx, [actionOf(params, work.requestId, null)])
-    return { volumeAttempt: volume.attempt, isShared: volume.isMultiattach }
+    const { attempt: volumeAttempt, isMultiattach: isShared, isReadOnly } = volume
+    return { volumeAttempt, isShared, isReadOnly: isReadOnly === true }
   },
   undo: async (tx, call) => {
     const { params, sagaId, work } = call
@@ -88,8 +94,8 @@ const ask: RemoteStep<ComputeDeps, ChangeVolumeParams> = {
 function changeOf({ params, output }: Call) {
   const { action, attachmentId, volumeId, tag } = params
   if (action === 'detach_volume') return { detach: attachmentId }
-  const { volumeAttempt, isShared } = output<Taken>('take')!
-  const how = { volumeAttempt, isShared, isReadOnly: false, ...(tag !== null && { tag }) }
+  const { volumeAttempt, isShared, isReadOnly = false } = output<Taken>('take')!
+  const how = { volumeAttempt, isShared, isReadOnly, ...(tag !== null && { tag }) }
   return { attach: { id: attachmentId, volumeId, ...how } }
 }
 

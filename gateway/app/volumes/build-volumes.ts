@@ -38,7 +38,7 @@ export async function volumesToBuildWith(
       id,
       volumeId,
       volumeAttempt: volume.attempt,
-      isReadOnly: false,
+      isReadOnly: volume.isReadOnly === true,
       isShared: volume.isMultiattach,
       ...(tag !== null && { tag }),
       ...(isRoot && { isRoot: true as const }),

@@ -47,6 +47,7 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume:retype': 'member',
   'volume:revert_to_snapshot': 'member',
   'volume:update': 'member',
+  'volume:update_readonly_flag': 'member',
   'volume:update_snapshot': 'member',
   'volume:update_snapshot_metadata': 'member',
   'volume:update_volume_metadata': 'member',

@@ -44,6 +44,8 @@ export interface Volume {
   readonly isDeleting: boolean
   readonly isBootable: boolean
   readonly isMultiattach: boolean
+  /** Servers get it without the right to write; null: its user has never said. */
+  readonly isReadOnly: boolean | null
   /** What its content was made from; null: it began empty. */
   readonly source: StoredSource | null
   /** What the image says of the disk that it has; null: it is of no image. */

@@ -27,6 +27,8 @@ export const volumes = mysqlTable(
     isDeleting: boolean('is_deleting').notNull().default(false),
     isBootable: boolean('is_bootable').notNull().default(false),
     isMultiattach: boolean('is_multiattach').notNull().default(false),
+    /** Servers get it without the right to write; null: its user has never said. */
+    isReadOnly: boolean('is_read_only'),
     /** What its content is made from; null: it begins empty. */
     source: json('source').$type<StoredSource>(),
     /** Of the image that its content was made from, as Cinder's `volume_image_metadata`; null: of none. */

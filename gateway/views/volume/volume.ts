@@ -40,7 +40,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     source_volid: volume.source?.kind === 'volume' ? volume.source.volumeId : null,
     consistencygroup_id: null,
     replication_status: null,
-    metadata: volume.metadata,
+    metadata: shownMetadata(volume),
     attachments: (parts.attachments.get(id) ?? []).map(attachmentView),
     user_id: volume.userId,
     'os-vol-tenant-attr:tenant_id': volume.projectId,
@@ -52,6 +52,11 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     ...(volume.imageMetadata && { volume_image_metadata: volume.imageMetadata }),
     ...(context.isAdmin && adminFields(volume, parts)),
   }
+}
+
+/** As in Cinder, which shows among the metadata of a volume what it keeps of it itself. */
+function shownMetadata({ metadata, isReadOnly }: Volume): Volume['metadata'] {
+  return isReadOnly === null ? metadata : { ...metadata, readonly: isReadOnly ? 'True' : 'False' }
 }
 
 /** A volume that is being made into an image; the fields of the image since 3.1 are pruned before. */

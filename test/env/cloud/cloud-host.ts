@@ -3,6 +3,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { UnmanagedGuest } from '#drivers/adopt.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
+import type { FakeAttachment } from '#drivers/fake/guest.ts'
 import type { CloudProcess } from './cloud-process.ts'
 import type { HostPlan } from './foundation.ts'
 
@@ -34,6 +35,11 @@ export class CloudHost {
   /** As if the guest of this server had ended by itself. */
   crash(server: string): void {
     this.#backend().crash(server as InstanceId)
+  }
+
+  /** What the guest of this server has of volumes. */
+  volumesOf(server: string): readonly FakeAttachment[] {
+    return this.#backend().volumesOf(server as InstanceId)
   }
 
   /** Afterwards an unmanaged guest is on the backend. */

@@ -139,7 +139,7 @@ export function plannedVolumes(plan: VolumesPlan | undefined): readonly PlannedV
       id: attachmentId,
       volumeId,
       volumeAttempt: isNew ? 1 : from.volume.attempt,
-      isReadOnly: false,
+      isReadOnly: !isNew && from.volume.isReadOnly === true,
       isShared: isNew ? from.described.row.isMultiattach : from.volume.isMultiattach,
       ...(tag !== null && { tag }),
       ...(isRoot && { isRoot: true as const }),

@@ -1,0 +1,1 @@
+ALTER TABLE `volumes` ADD `is_read_only` boolean;
