@@ -1,5 +1,5 @@
-import { fromSeed } from '@nats-io/nkeys'
-import { type Authenticator, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import { fromSeed, type KeyPair } from '@nats-io/nkeys'
+import type { Authenticator, NatsConnection } from '@nats-io/transport-node'
 import { Agent, request } from 'undici'
 import { addressesIn } from '../addresses.ts'
 import type { Clock } from '../clock.ts'
@@ -16,6 +16,7 @@ import {
   renewalProof,
   writeCredential,
 } from './credential.ts'
+import { nativeKeyPair } from './native-key-pair.ts'
 
 /** Gives a new JWT for the key of a credential. */
 export type Renew = (current: Credential) => Promise<string>
@@ -112,6 +113,7 @@ export class CredentialRenewer {
   #nats: NatsConnection | undefined
   /** The JWT that the connection was opened with, or is being opened with. */
   #used: string | undefined
+  #signer: { readonly seed: string; readonly pair: KeyPair } | undefined
   #attempts = 0
   #loggedAt = -LOG_EVERY_MS
 
@@ -125,8 +127,15 @@ export class CredentialRenewer {
     this.#used = credential.jwt
     this.#attempts += 1
     if (this.isRefused()) this.markRefused()
-    const { jwt, seed } = credential
-    return jwtAuthenticator(jwt, new TextEncoder().encode(seed))(nonce)
+    const { jwt, claims } = credential
+    return { jwt, nkey: claims.sub, sig: this.#signed(credential, nonce) }
+  }
+
+  /** As the client's own `jwtAuthenticator` does, whose JavaScript takes twenty milliseconds for it. */
+  #signed({ seed }: Credential, nonce: string | undefined): string {
+    if (this.#signer?.seed !== seed) this.#signer = { seed, pair: nativeKeyPair(seed) }
+    if (nonce === undefined) return ''
+    return Buffer.from(this.#signer.pair.sign(Buffer.from(nonce))).toString('base64')
   }
 
   /** True while the bus answers and does not take the credential. */

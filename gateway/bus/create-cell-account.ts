@@ -1,6 +1,6 @@
 import { createAccount, encodeActivation } from '@nats-io/jwt'
+import { newKeyPair } from '#common/bus/native-key-pair.ts'
 import { type CellAccount, cellFeedSubject, cellServiceSubject } from './accounts.ts'
-import { newKeyPair } from './native-key-pair.ts'
 
 /** A cell's account with the key that owns it. */
 export interface OwnedCellAccount extends CellAccount {

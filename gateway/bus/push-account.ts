@@ -1,7 +1,7 @@
 import { type Account, encodeAccount } from '@nats-io/jwt'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { nativeKeyPair } from '#common/bus/native-key-pair.ts'
 import { Failure } from '#common/errors.ts'
-import { nativeKeyPair } from './native-key-pair.ts'
 
 /** The right to change accounts on running NATS servers. */
 export interface BusOperator {

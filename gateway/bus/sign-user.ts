@@ -1,6 +1,6 @@
 import { encodeUser, type Permissions } from '@nats-io/jwt'
 import { endAfter } from '#common/bus/credential.ts'
-import { nativeKeyPair } from './native-key-pair.ts'
+import { nativeKeyPair } from '#common/bus/native-key-pair.ts'
 
 /**
  * The right of the holder of the private key of `publicKey` to act as a user of the account: worth nothing without

@@ -1,7 +1,7 @@
 import type { UserClaims } from '#common/bus/credential.ts'
+import { verifyWithKey } from '#common/bus/native-key-pair.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { verifyWithKey } from '../../bus/native-key-pair.ts'
 import { isShutOut } from '../../db/bus-keys.ts'
 import { findAccountByKey } from '../../db/cell-accounts.ts'
 
