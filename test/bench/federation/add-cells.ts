@@ -96,14 +96,16 @@ async function programsOf(
       credentialsFile: credentials.get(id)!,
     })),
     cells: (await cellPrograms(layout, state, wiring)).map((program) =>
-      withSettings(program, { CELL_DATABASE_CONNECTIONS_MAX: CELL_CONNECTIONS }),
+      inOneProcess(program, { CELL_DATABASE_CONNECTIONS_MAX: CELL_CONNECTIONS }),
     ),
-    computes: computePrograms(layout, state, wiring, settings),
+    computes: computePrograms(layout, state, wiring, settings).map((each) => inOneProcess(each)),
   }
 }
 
-function withSettings(program: Program, more: Program['settings']): Program {
-  return { ...program, settings: { ...program.settings, ...more } }
+/** Without metrics: what happens in a process is counted by each program in it, and so a thousand times. */
+function inOneProcess(program: Program, more: Program['settings'] = {}): Program {
+  const settings = Object.entries(program.settings).filter(([name]) => !name.includes('_METRICS_'))
+  return { ...program, settings: { ...Object.fromEntries(settings), ...more } }
 }
 
 function startTogether(
