@@ -22,6 +22,7 @@ function hastyClock(): Clock {
 function watchOf(
   state: { isThere: boolean; anotherReaches: boolean; allMiss?: boolean },
   clock: Clock,
+  giveUp = () => {},
 ) {
   const rows = async () => {
     if (!state.isThere) throw new Error('no route to the database')
@@ -29,7 +30,7 @@ function watchOf(
   }
   return new ReachWatch({
     reach: new Reach(),
-    db: { answeredAt: Number.NEGATIVE_INFINITY, giveUp: () => {}, resume: () => {} },
+    db: { answeredAt: Number.NEGATIVE_INFINITY, giveUp, resume: () => {} },
     probed: { rows } as unknown as Database,
     nats: { rtt: async () => 1 },
     clock,
@@ -75,4 +76,23 @@ test('a gateway gives nothing back while all of them miss the database', async (
   Object.assign(state, { isThere: false, anotherReaches: false })
   await expect.poll(() => watch.missing).toBe('database')
   expect(watch.mayAnotherServe).toBe(false)
+})
+
+test.each([
+  ['waits for its database', true, 0],
+  ['does not wait for one that is not there', false, 1],
+])('a gateway that ends %s', async (_, isThere, times) => {
+  const clock = hastyClock()
+  const state = { isThere: true, anotherReaches: false }
+  let gaveUp = 0
+  {
+    await using watch = watchOf(state, clock, () => {
+      gaveUp += 1
+    })
+    await clock.sleep(1_000)
+    state.isThere = isThere
+    await expect.poll(() => watch.missing).toBe(isThere ? undefined : 'database')
+  }
+
+  expect(gaveUp).toBe(times)
 })

@@ -124,9 +124,12 @@ export class ReachWatch implements AsyncDisposable {
     return this.#options.clock.elapsed() - since >= ALONE_MS
   }
 
+  /** Afterwards no work waits for a database that is not there: the gateway ends. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#loops
+    const { reach, db } = this.#options
+    if (!reach.isWell('database')) db.giveUp()
   }
 
   async #watch(
