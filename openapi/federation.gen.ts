@@ -1074,6 +1074,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/volumes/{volume}/trace": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id or name. */
+                readonly volume: components["parameters"]["volume"];
+            };
+            readonly cookie?: never;
+        };
+        /** Where a volume is, and every decision that brought it there. */
+        readonly get: operations["showVolumeTrace"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/webhooks": {
         readonly parameters: {
             readonly query?: never;
@@ -1351,9 +1371,12 @@ export interface components {
         readonly Decision: {
             /** @description Grows each time a server is assigned to a cell. */
             readonly attempt: number;
-            /** @enum {string} */
-            readonly level: "cells" | "hosts";
-            /** @description For a choice of hosts: the name of the cell that decided. */
+            /**
+             * @description Of what one was chosen; stores: for a volume.
+             * @enum {string}
+             */
+            readonly level: "cells" | "hosts" | "stores";
+            /** @description For a choice of hosts or stores: the name of the cell that decided. */
             readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
             /** @description For a choice of cells: the placement policy that applied; null if none did. */
@@ -1988,6 +2011,8 @@ export interface components {
         readonly orphan: string;
         /** @description The id or the name of a placement policy. */
         readonly placementPolicy: string;
+        /** @description Its id or name. */
+        readonly volume: string;
         /** @description The id of a webhook. */
         readonly webhook: string;
     };
@@ -2057,6 +2082,7 @@ export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterNode = components['parameters']['node'];
 export type ParameterOrphan = components['parameters']['orphan'];
 export type ParameterPlacementPolicy = components['parameters']['placementPolicy'];
+export type ParameterVolume = components['parameters']['volume'];
 export type ParameterWebhook = components['parameters']['webhook'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -4453,6 +4479,49 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeTrace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id or name. */
+                readonly volume: components["parameters"]["volume"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The place of the volume, and the decisions about it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly volume_id: string;
+                        readonly name: string | null;
+                        readonly project_id: string;
+                        /** Format: uuid */
+                        readonly cell_id: string | null;
+                        /** @description Its name. */
+                        readonly cell: string | null;
+                        /** @description The name of the store that has it. */
+                        readonly store: string | null;
+                        readonly status: string;
+                        /** @description Why its last change failed. */
+                        readonly fault: string | null;
+                        /** @description The oldest first: of each attempt the choice of a cell, and that of a store in it. Volumes that were made with a server are in its cell, so no cell was chosen for them. */
+                        readonly decisions: readonly components["schemas"]["Decision"][];
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -13,6 +13,7 @@ import type {
   VolumeState,
   VolumeView,
 } from '#openapi/wire/cell-volume.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import {
@@ -29,7 +30,12 @@ import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
-import { chooseStore, type StoreState, type VolumePlace } from '../volumes/choose-store.ts'
+import {
+  chooseStore,
+  type StoreChoice,
+  type StoreState,
+  type VolumePlace,
+} from '../volumes/choose-store.ts'
 import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
@@ -68,20 +74,32 @@ async function acceptOrRefuse(
   if (found.outcome === 'refused') return refuse(cell, ask, found.reason)
   const { source, sourceStoreId } = found
   const request = { ...ask.volume, sourceStoreId }
+  const beganAt = performance.now()
   const choice = chooseStore(states, request, conductor.storeRatio)
-  const refusals = [...choice.refusals]
+  const tookMs = Math.round(performance.now() - beganAt)
+  const lostClaims: string[] = []
+  const traceOf = (chosen: string | null): Trace => {
+    const { considered, filters, scores } = choice
+    const at = conductor.clock.now()
+    return { at, level: 'stores', considered, filters, scores, lostClaims, chosen, tookMs }
+  }
   for (const chosen of choice.places) {
     const place = { ...chosen, hostId: found.hostId ?? chosen.hostId }
     try {
-      return await accept(cell, ask, work, { place, source }, stores)
+      const accepted = await accept(cell, ask, work, { place, source }, stores)
+      return { ...accepted, trace: traceOf(chosen.storeName) }
     } catch (error) {
       if (!isFailure(error, 'no-capacity')) throw error
-      refusals.push(`${chosen.storeName}: it filled up meanwhile (CapacityFilter)`)
+      lostClaims.push(chosen.storeName)
     }
   }
-  const why =
-    refusals.length === 0 ? 'The cell has no store.' : `No store fits: ${refusals.join('; ')}.`
-  return refuse(cell, ask, why)
+  return { ...(await refuse(cell, ask, whyNone(choice, lostClaims))), trace: traceOf(null) }
+}
+
+function whyNone({ refusals }: StoreChoice, lostClaims: readonly string[]): string {
+  const filled = lostClaims.map((name) => `${name}: it filled up meanwhile (CapacityFilter)`)
+  const all = [...refusals, ...filled]
+  return all.length === 0 ? 'The cell has no store.' : `No store fits: ${all.join('; ')}.`
 }
 
 /** Commits the cell to its refusal of this attempt. */
@@ -89,7 +107,7 @@ async function refuse(
   { conductor: { db } }: Cell,
   { operation }: CellAsk<'volume.create'>,
   reason: string,
-): Promise<VolumeCreateAnswer> {
+): Promise<Extract<VolumeCreateAnswer, { outcome: 'refused' }>> {
   await db.transaction(async (tx) =>
     queueVolumeAttempt(tx, operation, { outcome: 'refused', reason }),
   )
@@ -102,7 +120,7 @@ async function accept(
   work: WorkContext,
   { place, source }: { readonly place: VolumePlace } & Pick<Found, 'source'>,
   stores: readonly Store[],
-): Promise<VolumeCreateAnswer> {
+): Promise<Extract<VolumeCreateAnswer, { outcome: 'accepted' }>> {
   const store = stores.find(({ id }) => id === place.storeId)!
   const params: CreateVolumeParams = {
     operation,

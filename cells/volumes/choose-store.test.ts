@@ -40,6 +40,14 @@ test('the store with the most room comes first, and every store that fits is a p
   expect(refusals).toEqual(['full: it can promise 2 GiB more (CapacityFilter)'])
   const near = chooseStore(stores, { ...REQUEST, host: 'at small' }, 1).places
   expect(near.map(({ storeName }) => storeName)).toEqual(['small', 'large'])
+  const { considered, scores } = chooseStore(stores, { ...REQUEST, host: 'at small' }, 1)
+  expect([considered, scores]).toEqual([
+    3,
+    [
+      { candidate: 'small', score: 5, parts: { onHostOfServer: 1, roomGb: 5 } },
+      { candidate: 'large', score: 10, parts: { onHostOfServer: 0, roomGb: 10 } },
+    ],
+  ])
 })
 
 test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
@@ -57,7 +65,8 @@ test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
 ])('a store is refused because %s', (reason, change, request) => {
   const choice = chooseStore([store('only', change)], { ...REQUEST, ...request }, 1)
 
-  expect(choice).toEqual({ places: [], refusals: [`only: ${reason}`] })
+  expect(choice).toMatchObject({ places: [], refusals: [`only: ${reason}`], considered: 1 })
+  expect(choice.filters.filter(({ refused }) => refused > 0)).toHaveLength(1)
 })
 
 test('a store promises its size as often as the ratio says', () => {

@@ -1,5 +1,6 @@
 import type { HostId } from '#common/ids.ts'
 import type { VolumeRequest } from '#openapi/wire/cell-volume.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
 import { GIB, promiseLimitGb, type Store } from './store.ts'
 
 /** A host through which a volume can be made, in its zone. */
@@ -80,10 +81,14 @@ const FILTERS: readonly StoreFilter[] = [
 ]
 
 /** Where a volume may go: stores that the wanted host reaches come first, then those with the most room; and why each other store cannot take it. */
-export interface StoreChoice {
+export interface StoreChoice extends Pick<Trace, 'considered' | 'filters' | 'scores'> {
   readonly places: readonly VolumePlace[]
   readonly refusals: readonly string[]
 }
+
+/** In a trace. */
+const EXAMPLES_MAX = 5
+const SCORES_MAX = 5
 
 /** Decides which stores can take the volume. `ratio`: how many times stores promise their size. */
 export function chooseStore(
@@ -91,27 +96,30 @@ export function chooseStore(
   request: StoreRequest,
   ratio: number,
 ): StoreChoice {
+  let fitting = stores
   const refusals: string[] = []
-  const fitting: StoreState[] = []
-  for (const store of stores) {
-    const refusal = refusalOf(store, request, ratio)
-    if (refusal === undefined) fitting.push(store)
-    else refusals.push(`${store.name}: ${refusal}`)
+  const filters: Trace['filters'] = []
+  for (const { name, refusal } of FILTERS) {
+    const examples: Trace['filters'][number]['examples'] = []
+    fitting = fitting.filter((store) => {
+      const reason = refusal(store, request, ratio)
+      if (reason !== undefined) examples.push({ candidate: store.name, reason })
+      return reason === undefined
+    })
+    refusals.push(...examples.map((each) => `${each.candidate}: ${each.reason} (${name})`))
+    filters.push({ name, refused: examples.length, examples: examples.slice(0, EXAMPLES_MAX) })
   }
   const room = (store: StoreState) => promiseLimitGb(store, ratio) - store.promisedGb
   const isNear = ({ hosts }: StoreState) => Number(hosts.some(({ name }) => name === request.host))
   const ranked = fitting.toSorted(
     (a, b) => isNear(b) - isNear(a) || room(b) - room(a) || (a.id < b.id ? -1 : 1),
   )
-  return { places: ranked.map((store) => placeIn(store, request)), refusals }
-}
-
-function refusalOf(store: StoreState, request: StoreRequest, ratio: number): string | undefined {
-  for (const { name, refusal } of FILTERS) {
-    const reason = refusal(store, request, ratio)
-    if (reason !== undefined) return `${reason} (${name})`
-  }
-  return undefined
+  const scores = ranked.slice(0, SCORES_MAX).map((store) => {
+    const parts = { onHostOfServer: isNear(store), roomGb: room(store) }
+    return { candidate: store.name, score: room(store), parts }
+  })
+  const places = ranked.map((store) => placeIn(store, request))
+  return { places, refusals, considered: stores.length, filters, scores }
 }
 
 function placeIn(

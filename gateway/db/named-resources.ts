@@ -4,10 +4,17 @@ import { projects } from './schema/identity.ts'
 import { images } from './schema/image.ts'
 import { networks } from './schema/network.ts'
 import { flavors } from './schema/resources.ts'
+import { volumes } from './schema/volumes.ts'
 
-export type Named = 'flavor' | 'image' | 'network' | 'project'
+export type Named = 'flavor' | 'image' | 'network' | 'project' | 'volume'
 
-const TABLES = { flavor: flavors, image: images, network: networks, project: projects } as const
+const TABLES = {
+  flavor: flavors,
+  image: images,
+  network: networks,
+  project: projects,
+  volume: volumes,
+} as const
 
 /** Ids, at most `max`, of what has this id or name. */
 export async function idsNamed(

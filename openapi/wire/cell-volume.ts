@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ImageTarget } from './act.ts'
 import { ImageFile, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+import { Trace } from './trace.ts'
 
 /** Names the wire operation and the volume's incarnation it is about; what a receiver remembers it by. */
 export const VolumeAttemptRef = Type.Object({
@@ -101,10 +102,13 @@ export const VolumeView = Type.Object({
 })
 export type VolumeView = Static<typeof VolumeView>
 
+/** How the cell chose a store; absent where it had answered before. */
+const DecidedNow = { trace: Type.Optional(Trace) }
+
 /** The first of these that a cell commits for an attempt is its only answer for that attempt, as for a server's build. */
 export const VolumeCreateAnswer = Type.Union([
-  Type.Object({ outcome: Type.Literal('accepted'), view: VolumeView }),
-  Type.Object({ outcome: Type.Literal('refused'), reason: Type.String() }),
+  Type.Object({ outcome: Type.Literal('accepted'), view: VolumeView, ...DecidedNow }),
+  Type.Object({ outcome: Type.Literal('refused'), reason: Type.String(), ...DecidedNow }),
   Type.Object({ outcome: Type.Literal('deleted') }),
 ])
 export type VolumeCreateAnswer = Static<typeof VolumeCreateAnswer>

@@ -4,7 +4,8 @@ import { Time } from './scalars.ts'
 /** One scheduling decision: enough to answer "why there", and "why not". */
 export const Trace = Type.Object({
   at: Time,
-  level: Type.Union([Type.Literal('cells'), Type.Literal('hosts')]),
+  /** Of what one was chosen; stores: for a volume. */
+  level: Type.Union([Type.Literal('cells'), Type.Literal('hosts'), Type.Literal('stores')]),
   /** That applied to a choice of cells, and what bound it to the server; absent: none did. */
   policy: Type.Optional(
     Type.Object({

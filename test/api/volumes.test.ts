@@ -229,3 +229,48 @@ test('a type that is deleted while a volume of it is created has no volume, or s
 test('afterwards nothing is left or charged', async () => {
   await expectInvariants(cloud)
 })
+
+interface Decision {
+  readonly level: string
+  readonly cell: string | null
+  readonly chosen: string | null
+  readonly filters: readonly { readonly name: string; readonly refused: number }[]
+}
+
+test('operators see why a volume is in its cell and store, and why there is none for it', async () => {
+  const PATH = '/federation/v1/volumes'
+  const trace = async (volume: string) => {
+    const { body } = await admin.get<{
+      cell: string | null
+      store: string | null
+      decisions: Decision[]
+    }>(`${PATH}/${volume}/trace`)
+    return body
+  }
+  const { id, availability_zone: zone } = await available({ name: 'explained' })
+  const lost = await made({ availability_zone: zone, volume_type: await typeOf('no-such-store') })
+  const without = (lost.body['volume'] as VolumeBody).id
+
+  const seen = await trace('explained')
+  expect(seen).toMatchObject({ volume_id: id, store: 'fake', status: 'available' })
+  expect(seen.decisions).toMatchObject([
+    { level: 'cells', cell: null, chosen: seen.cell },
+    { level: 'stores', cell: seen.cell, chosen: 'fake' },
+  ])
+  const none = await trace(without)
+  expect(none).toMatchObject({ cell: null, store: null, status: 'error' })
+  expect(none.decisions).toMatchObject([
+    { level: 'cells', chosen: null, emptied_by: 'CapabilitiesFilter' },
+  ])
+  expect((await demo.get(`${PATH}/${id}/trace`)).status).toBe(403)
+  expect((await admin.get(`${PATH}/nowhere/trace`)).status).toBe(404)
+  for (const each of [id, without]) await demo.delete(`${VOLUMES}/${each}`)
+})
+
+/** The name of a type whose volumes may be in a store of this name alone. */
+async function typeOf(backend: string): Promise<string> {
+  const name = `type-${newId()}`
+  const extra_specs = { volume_backend_name: backend }
+  await admin.post('/volume/v3/types', { volume_type: { name, extra_specs } })
+  return name
+}

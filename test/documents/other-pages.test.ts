@@ -196,6 +196,7 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
     after: () => settled('volume show data', /status +\| available/),
   },
   'openstack volume list --long': { shows: /\| data +\|/ },
+  './weir why --volume data': { shows: /Attempt 1, stores in cell north: .* was chosen/ },
   'openstack volume show data': { shows: /status +\| in-use/ },
   'openstack server remove volume first data': {
     after: () => settled('volume show data', /status +\| available/),

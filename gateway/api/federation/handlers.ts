@@ -60,6 +60,7 @@ import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { testTunnels } from './tunnels.ts'
 import { showUsage } from './usage.ts'
 import { listVersions } from './versions.ts'
+import { showVolumeTrace } from './volumes.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -137,6 +138,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showPlacementPolicy,
   showProjectQuota,
   showTrace,
+  showVolumeTrace,
   showWebhook,
   shutOutHost,
   testTunnels,

@@ -7,6 +7,7 @@ import type {
   VolumeCreateAnswer,
   VolumeSource,
 } from '#openapi/wire/cell-volume.ts'
+import { queueTraces } from '../../db/traces.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
@@ -58,6 +59,16 @@ function askStep(round: number): RemoteStep<ComputeDeps, CreateVolumeParams> {
     },
     undo: 'none',
   }
+}
+
+/** Keeps how the cell chose a store in this attempt, where it says so. */
+export function queueStoreTrace(
+  tx: Tx,
+  { id, attempt }: Pick<Volume, 'id' | 'attempt'>,
+  answer: Outcome,
+): void {
+  const trace = 'trace' in answer ? answer.trace : undefined
+  if (trace !== undefined) queueTraces(tx, [{ serverId: id, attempt, trace }])
 }
 
 const SUPERSEDED = { outcome: 'superseded' } as const
@@ -118,6 +129,7 @@ async function settle(
 ): Promise<Settled> {
   const volume = await lockVolume(tx, params.volumeId)
   if (volume === undefined || !isWanted(volume, target, sagaId)) return { next: null }
+  queueStoreTrace(tx, volume, outcome)
   if (outcome.outcome === 'refused') return assignNext(tx, deps, volume, outcome.reason)
   await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
   if (outcome.outcome === 'accepted')
@@ -135,9 +147,11 @@ async function assignNext(
   const tried = volume.cellId === null ? volume.triedCells : [...volume.triedCells, volume.cellId]
   const only = volume.source === null || volume.source.kind === 'image' ? null : volume.cellId
   const request = { ...volume, only, tried }
-  const mayGo = tried.length < VOLUME_ROUNDS_MAX
-  const { chosen } = mayGo ? chooseVolumeCell(deps.cells.cells(), request) : { chosen: undefined }
   const attempt = volume.attempt + 1
+  const mayGo = tried.length < VOLUME_ROUNDS_MAX
+  const choice = mayGo ? chooseVolumeCell(deps.cells.cells(), request, deps.clock.now()) : undefined
+  if (choice !== undefined) queueTraces(tx, [{ serverId: volume.id, attempt, trace: choice.trace }])
+  const chosen = choice?.chosen
   const next = { attempt, triedCells: tried, cellVersion: 0 }
   if (chosen === undefined) {
     const change = { ...next, cellId: null, status: 'error', fault: reason, sagaId: null } as const

@@ -8,7 +8,7 @@ import { volumeNotMade } from '../servers/boot/faults.ts'
 import { applyVolumeView, NOWHERE } from '../volumes/apply-view.ts'
 import { releaseVolumes } from '../volumes/hold-volume.ts'
 import type { BuildParams } from './build-rounds.ts'
-import { askCreate } from './create-volume.ts'
+import { askCreate, queueStoreTrace } from './create-volume.ts'
 import { giveUpBuild } from './give-up-build.ts'
 import { hostForVolumes } from './host-for-volumes.ts'
 
@@ -90,6 +90,7 @@ async function make(
       await deps.db.transaction(async (tx) => {
         const locked = await lockVolume(tx, volumeId)
         if (locked?.sagaId !== call.sagaId) return
+        queueStoreTrace(tx, locked, answer)
         const refused = { ...NOWHERE, attempt: locked.attempt + 1 }
         if (answer.outcome === 'refused')
           await writeLockedVolume(tx, volumeId, { ...refused, fault: answer.reason }, FOR_CELL)

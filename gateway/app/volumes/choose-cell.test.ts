@@ -5,6 +5,7 @@ import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { chooseVolumeCell, type VolumeCellRequest } from './choose-cell.ts'
 
+const AT = 1
 const REQUEST: VolumeCellRequest = { sizeGb: 4, zone: null, specs: {}, only: null, tried: [] }
 
 function store(change: Partial<StoreSummary> = {}): StoreSummary {
@@ -41,8 +42,8 @@ test('the cell whose stores have the most room is asked first, even where none h
     cell('b', [store({ promisedGb: 9 }), store({ promisedGb: 2 })]),
   ]
 
-  expect(chooseVolumeCell(cells, REQUEST).chosen?.name).toBe('b')
-  expect(chooseVolumeCell(cells, { ...REQUEST, sizeGb: 100 }).chosen?.name).toBe('b')
+  expect(chooseVolumeCell(cells, REQUEST, AT).chosen?.name).toBe('b')
+  expect(chooseVolumeCell(cells, { ...REQUEST, sizeGb: 100 }, AT).chosen?.name).toBe('b')
 })
 
 test.each<[string, Cell, Partial<VolumeCellRequest>]>([
@@ -64,8 +65,35 @@ test.each<[string, Cell, Partial<VolumeCellRequest>]>([
     { specs: { multiattach: '<is> True' } },
   ],
 ])('a cell that %s is not asked', (reason, only, change) => {
-  expect(chooseVolumeCell([only], { ...REQUEST, ...change })).toEqual({
-    chosen: undefined,
-    reason: `cell a ${reason}`,
-  })
+  const { trace, ...choice } = chooseVolumeCell([only], { ...REQUEST, ...change }, AT)
+
+  expect(choice).toEqual({ chosen: undefined, reason: `cell a ${reason}` })
+  expect(trace).toMatchObject({ considered: 1, scores: [], chosen: null })
+  const refusing = trace.filters.filter(({ refused }) => refused > 0)
+  expect(refusing.map(({ examples }) => examples)).toEqual([[{ candidate: 'a', reason }]])
+})
+
+test('the trace has the filters in their order, and the cells that are left with their scores', () => {
+  const cells = [
+    cell('a', [store({ promisedGb: 5 })], { weight: 3 }),
+    cell('b', [store()]),
+    cell('c', []),
+  ]
+
+  const { trace } = chooseVolumeCell(cells, REQUEST, AT)
+
+  expect(trace).toMatchObject({ at: AT, level: 'cells', considered: 3, chosen: 'a' })
+  expect(trace.filters.map(({ name, refused }) => `${name} ${refused}`)).toEqual([
+    'SourceFilter 0',
+    'RetryFilter 0',
+    'EnabledFilter 0',
+    'ReachableFilter 0',
+    'StoreFilter 1',
+    'AvailabilityZoneFilter 0',
+    'CapabilitiesFilter 0',
+  ])
+  expect(trace.scores).toEqual([
+    { candidate: 'a', score: 15, parts: { roomGb: 5, weight: 3 } },
+    { candidate: 'b', score: 10, parts: { roomGb: 10, weight: 1 } },
+  ])
 })

@@ -1,5 +1,6 @@
 import type { CellId } from '#common/ids.ts'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 
 /** What a volume needs of the cell that is to have it. */
@@ -16,39 +17,86 @@ export interface VolumeCellRequest {
 
 /** The cell to ask for a volume; `reason`: why there is none, for operators. */
 export type VolumeCellChoice =
-  | { readonly chosen: Cell }
-  | { readonly chosen: undefined; readonly reason: string }
+  | { readonly chosen: Cell; readonly trace: Trace }
+  | { readonly chosen: undefined; readonly trace: Trace; readonly reason: string }
+
+/** In a trace. */
+const EXAMPLES_MAX = 5
+const SCORES_MAX = 5
 
 /**
  * Picks the cell whose stores have the most room. The room that a cell reported is seconds old, so where none seems to
- * have enough, the one with the most is asked all the same. Decides only.
+ * have enough, the one with the most is asked all the same. `at`: now, in milliseconds since the epoch. Decides only.
  */
 export function chooseVolumeCell(
   cells: readonly Cell[],
   request: VolumeCellRequest,
+  at: number,
 ): VolumeCellChoice {
-  const judged = cells.map((cell) => ({ cell, reason: refusalOf(cell, request) }))
-  const fitting = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
-  const ranked = fitting.toSorted(
-    (a, b) => roomIn(b, request) - roomIn(a, request) || (a.name < b.name ? -1 : 1),
+  let fitting = cells
+  const reasons: string[] = []
+  const filters: Trace['filters'] = []
+  for (const [name, refusal] of FILTERS) {
+    const examples: Trace['filters'][number]['examples'] = []
+    fitting = fitting.filter((cell) => {
+      const reason = refusal(cell, request)
+      if (reason !== undefined) examples.push({ candidate: cell.name, reason })
+      return reason === undefined
+    })
+    reasons.push(...examples.map(({ candidate, reason }) => `cell ${candidate} ${reason}`))
+    filters.push({ name, refused: examples.length, examples: examples.slice(0, EXAMPLES_MAX) })
+  }
+  const scored = fitting.map((cell) => ({ cell, roomGb: roomIn(cell, request) }))
+  const score = ({ cell, roomGb }: (typeof scored)[number]) => roomGb * cell.weight
+  const ranked = scored.toSorted(
+    (a, b) => score(b) - score(a) || (a.cell.name < b.cell.name ? -1 : 1),
   )
-  const [chosen] = ranked
-  if (chosen !== undefined) return { chosen }
-  const reasons = judged.map(({ cell, reason }) => `cell ${cell.name} ${reason}`)
-  return { chosen: undefined, reason: reasons.join('; ') || 'there is no cell' }
+  const chosen = ranked[0]?.cell
+  const scores = ranked.slice(0, SCORES_MAX).map((each) => {
+    const parts = { roomGb: each.roomGb, weight: each.cell.weight }
+    return { candidate: each.cell.name, score: score(each), parts }
+  })
+  const end = { lostClaims: [], chosen: chosen?.name ?? null, tookMs: 0 }
+  const trace: Trace = { at, level: 'cells', considered: cells.length, filters, scores, ...end }
+  if (chosen !== undefined) return { chosen, trace }
+  return { chosen, trace, reason: reasons.join('; ') || 'there is no cell' }
 }
 
-function refusalOf(cell: Cell, request: VolumeCellRequest): string | undefined {
-  if (request.only !== null && request.only !== cell.id) return 'does not have its source'
-  if (request.tried.includes(cell.id)) return 'refused it before'
-  if (!cell.isEnabled) return 'is disabled'
-  if (!cell.isReachable || cell.summary === undefined) return 'sends no heartbeats'
-  const stores = cell.summary.stores ?? []
-  if (stores.length === 0) return 'has no store'
-  if (request.zone !== null && !stores.some(({ zones }) => zones.includes(request.zone!)))
-    return `has no store in zone ${request.zone}`
-  return suitable(stores, request).length === 0 ? 'has no store that its type allows' : undefined
-}
+/** In their order. */
+const FILTERS: readonly (readonly [
+  name: string,
+  refusal: (cell: Cell, request: VolumeCellRequest) => string | undefined,
+])[] = [
+  [
+    'SourceFilter',
+    ({ id }, { only }) => (only !== null && only !== id ? 'does not have its source' : undefined),
+  ],
+  ['RetryFilter', ({ id }, { tried }) => (tried.includes(id) ? 'refused it before' : undefined)],
+  ['EnabledFilter', ({ isEnabled }) => (isEnabled ? undefined : 'is disabled')],
+  [
+    'ReachableFilter',
+    ({ isReachable, summary }) =>
+      isReachable && summary !== undefined ? undefined : 'sends no heartbeats',
+  ],
+  [
+    'StoreFilter',
+    ({ summary }) => ((summary?.stores ?? []).length === 0 ? 'has no store' : undefined),
+  ],
+  [
+    'AvailabilityZoneFilter',
+    ({ summary }, { zone }) =>
+      zone === null || summary?.stores?.some(({ zones }) => zones.includes(zone))
+        ? undefined
+        : `has no store in zone ${zone}`,
+  ],
+  [
+    'CapabilitiesFilter',
+    ({ summary }, request) =>
+      suitable(summary?.stores ?? [], request).length === 0
+        ? 'has no store that its type allows'
+        : undefined,
+  ],
+]
 
 /** The stores that are up, in the zone, and allowed by the specs of the type. */
 function suitable(
@@ -81,5 +129,5 @@ function roomIn(cell: Cell, request: VolumeCellRequest): number {
   const rooms = suitable(cell.summary?.stores ?? [], request).map(
     ({ totalGb, promisedGb, freeGb }) => Math.min(totalGb - promisedGb, freeGb),
   )
-  return Math.max(...rooms) * cell.weight
+  return Math.max(...rooms)
 }

@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
 import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import { queueTraces } from '../../db/traces.ts'
 import { lockType } from '../../db/volume-types.ts'
 import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
 import { findEarlierResult } from '../once-per-key.ts'
@@ -46,7 +47,8 @@ async function accept(
 ): Promise<string> {
   const { compute } = deps
   const { row: described, only } = await describeVolume(deps, context, request)
-  const choice = chooseVolumeCell(compute.cells.cells(), { ...described, only, tried: [] })
+  const wanted = { ...described, only, tried: [] }
+  const choice = chooseVolumeCell(compute.cells.cells(), wanted, compute.clock.now())
   const id = newId<VolumeId>()
   const { chosen } = choice
   const row: Omit<NewVolume, 'sagaId'> = {
@@ -59,6 +61,7 @@ async function accept(
   const record = async (tx: Tx, sagaId: SagaId | null): Promise<void> => {
     if (key !== null) await takeIdempotencyKey(tx, key, { volumeId: id })
     await recordVolume(tx, { ...row, sagaId })
+    queueTraces(tx, [{ serverId: id, attempt: 1, trace: choice.trace }])
   }
   const charge = (tx: Tx) => chargeVolumes(tx, row, { volumes: 1, gigabytes: row.sizeGb })
   if (chosen === undefined) {

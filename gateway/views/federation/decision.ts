@@ -11,7 +11,7 @@ export function decisionViews(decisions: readonly Decision[]) {
   return decisions.map(({ attempt, trace }) => ({
     attempt,
     level: trace.level,
-    cell: trace.level === 'hosts' ? (cells.get(attempt) ?? null) : null,
+    cell: trace.level === 'cells' ? null : (cells.get(attempt) ?? null),
     at: new Date(trace.at).toISOString(),
     policy: trace.policy ? { name: trace.policy.name, bound_by: trace.policy.boundBy } : null,
     considered: trace.considered,
