@@ -1,6 +1,7 @@
 import { and, eq, inArray, lte, max, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import type { EventDetails } from './event-inbox.ts'
+import { readEventState } from './events.ts'
 import { events, notificationState } from './schema/events.ts'
 import { serverActions } from './schema/servers.ts'
 
@@ -18,6 +19,13 @@ export async function notifiedUpTo(db: Executor, last: number): Promise<number> 
     .values({ id: STATE_ID, upTo: last })
     .onDuplicateKeyUpdate({ set: { id: STATE_ID } })
   return last
+}
+
+/** How many events wait to be looked at for notifications. */
+export async function unsentEvents(db: Executor): Promise<number> {
+  const { last } = await readEventState(db)
+  const [state] = await db.orm.select().from(notificationState)
+  return Math.max(last - (state?.upTo ?? last), 0)
 }
 
 /** Afterwards the events up to a number were sent. False when another gateway has changed it meanwhile. */

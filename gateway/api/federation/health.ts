@@ -10,6 +10,7 @@ export const showHealth: Handler<operations['showHealth']> = async ({ app }) => 
     nats,
     gateways,
     databaseUrl: config.databaseUrl,
+    sendsNotifications: config.notifications !== undefined,
   })
   return { body: { status, checks: [...checks] } }
 }

@@ -6,6 +6,7 @@ import { withDeadline } from '#common/with-deadline.ts'
 import { HEALTH_STATES, type HealthCheck, type HealthState } from '#openapi/wire/health.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { appliedPositions, countWork, lagOf } from '../../db/federation-counts.ts'
+import { unsentEvents } from '../../db/notified-events.ts'
 import { MIGRATIONS_FOLDER } from '../../db/readiness.ts'
 import { countStuckRows } from '../../db/reconciler-rows.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -16,6 +17,8 @@ export interface HealthDeps extends Pick<ComputeDeps, 'db' | 'cells'> {
   readonly nats: Pick<NatsConnection, 'rtt'>
   readonly gateways: AllGateways
   readonly databaseUrl: string
+  /** True where this gateway sends Nova's notifications. */
+  readonly sendsNotifications: boolean
 }
 
 export interface Health {
@@ -98,8 +101,13 @@ function cellCheck(cell: Cell): HealthCheck {
   return { kind: 'cell', name, status: hostsUp < hosts ? 'degraded' : 'ok', reason }
 }
 
-async function workChecks({ db, cells }: HealthDeps): Promise<readonly HealthCheck[]> {
+async function workChecks({
+  db,
+  cells,
+  sendsNotifications,
+}: HealthDeps): Promise<readonly HealthCheck[]> {
   try {
+    const unsent = sendsNotifications ? await unsentEvents(db) : undefined
     const work = await withDeadline(ANSWER_LIMIT_MS, countWork(db))
     const stuck = (await countStuck(db)) + (await countStuckRows(db)) + stuckInCells(cells.cells())
     const positions = new Map((await appliedPositions(db)).map((each) => [each.cellId, each]))
@@ -112,6 +120,9 @@ async function workChecks({ db, cells }: HealthDeps): Promise<readonly HealthChe
       lengthCheck('queue', 'events', work.eventInbox, 'waiting'),
       lengthCheck('queue', 'deletes', work.deletingServers, 'waiting'),
       lengthCheck('queue', 'image imports', work.imageTasks, 'waiting'),
+      ...(unsent === undefined
+        ? []
+        : [lengthCheck('queue', 'notifications', unsent, 'events not notified')]),
       {
         kind: 'operations',
         name: 'stuck',

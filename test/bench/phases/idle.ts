@@ -9,21 +9,23 @@ export interface IdleFigures {
 }
 
 /** What has just started still compiles what it runs now and then. */
-const SETTLE_MS = 120_000
-const WATCH_MS = 60_000
+const SETTLED_AFTER = 2
+export const WATCH_S = 60
 
 /** What each process holds and uses while no request comes, and all of them together. */
 export async function measureIdle(
   named: Readonly<Record<string, ProcessIdentity>>,
+  watchS = WATCH_S,
 ): Promise<Readonly<Record<string, IdleFigures>>> {
-  await sleep(SETTLE_MS)
+  const watchMs = watchS * 1_000
+  await sleep(SETTLED_AFTER * watchMs)
   const processes = Object.entries(named)
   const before = processes.map(([, each]) => cpuSeconds([each]))
-  await sleep(WATCH_MS)
+  await sleep(watchMs)
   const figures = Object.fromEntries(
     processes.map(([name, each], place) => {
       const used = cpuSeconds([each]) - before[place]!
-      return [name, { pssMiB: pssMiB(each), cpuPercent: (used * 100_000) / WATCH_MS }]
+      return [name, { pssMiB: pssMiB(each), cpuPercent: (used * 100) / watchS }]
     }),
   )
   return { ...figures, all: sumOf(Object.values(figures)) }
