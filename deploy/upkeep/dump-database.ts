@@ -40,7 +40,9 @@ export async function dumpDatabase(
     for (const name of tables.map((row) => String(Object.values(row)[0]))) {
       if (NOT_COPIED.has(name)) continue
       const [shown] = await connection.query<RowDataPacket[]>(`SHOW COLUMNS FROM \`${name}\``)
-      const columns = shown.map((column) => String(column['Field']))
+      // What the database makes of other columns, it makes again.
+      const kept = shown.filter((column) => !String(column['Extra']).includes('GENERATED'))
+      const columns = kept.map((column) => String(column['Field']))
       await write({ table: name, columns })
       const list = columns.map((column) => `\`${column}\``).join(', ')
       const rows = streaming.query({

@@ -57,7 +57,7 @@ describe.skipIf(why !== undefined)(
         timeoutMs: COMMAND_MS,
       })
 
-      expect(await reported.promise).toBe('shutdown')
+      expect(await reported.promise).toBe('crashed')
       await driver.start(spec.id, signal())
       expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       await driver.destroy(spec.id, signal())

@@ -69,6 +69,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     cell: cloud.cells[0]?.name ?? '',
     host: cloud.hosts[0]?.id ?? '',
     server: compute['server_id'] ?? '',
+    volume: compute['volume_id'] ?? '',
     image: image['image_id'] ?? '',
     project: identity['project_id'] ?? '',
   }
