@@ -189,12 +189,13 @@ test('a host that is cordoned is notified as its service', async () => {
 test('what happens while the stream cannot be reached is notified later, and nothing is left out', async () => {
   await stream.stop()
   const { id } = await activeServer(cloud, demo)
-  const { body } = await cloud
-    .as('admin')
-    .get<{ checks: readonly { name: string; reason: string }[] }>('/federation/v1/health')
-  expect(body.checks.find(({ name }) => name === 'notifications')?.reason).toMatch(
-    /^[1-9]\d* events not notified$/,
-  )
+  const waiting = async () => {
+    const { body } = await cloud
+      .as('admin')
+      .get<{ checks: readonly { name: string; reason: string }[] }>('/federation/v1/health')
+    return body.checks.find(({ name }) => name === 'notifications')?.reason
+  }
+  await expect.poll(waiting).toMatch(/^[1-9]\d* events not notified$/)
   await stream.start()
 
   expect(types(await untilNotified(id, 'instance.create.end'))).toEqual([

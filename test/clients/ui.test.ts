@@ -5,6 +5,7 @@ import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import { Browser, whyNoBrowser } from '#test/env/browser.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 const why = whyNoBrowser()
 
@@ -18,6 +19,7 @@ describe.skipIf(why !== undefined || !isFullRun)('the page at /ui in a browser',
     cloud = await startCloud({ gateways: 1, processesPerCell: 1 })
     browser = await Browser.start()
     ui = `${cloud.endpoints[0]}/ui`
+    await storesReported(cloud)
     id = (await activeServer(cloud, cloud.as('demo'), { name: 'shown' })).id
   })
 
@@ -54,6 +56,24 @@ describe.skipIf(why !== undefined || !isFullRun)('the page at /ui in a browser',
     await untilText('Sign out')
   }
 
+  test('an operator sees why a volume is where it is', async () => {
+    const made = await cloud
+      .as('demo')
+      .post('/volume/v3/volumes', { volume: { size: 1, name: 'placed' } })
+    const { id: volume } = made.body['volume'] as { id: string }
+    await signIn('admin')
+    await go('#/volumes')
+    await untilText('placed')
+    await go(`#/volumes/${volume}`)
+    await untilText('Choice of a store in')
+    await untilText('openstack volume delete')
+    await keep('ui-volume')
+    expect(browser.complaints).toEqual([])
+    await cloud.as('demo').delete(`/volume/v3/volumes/${volume}`)
+    await click('Sign out')
+    await untilText('Sign in to Weir')
+  })
+
   test('an operator sees the federation, its cells, hosts and servers', async () => {
     await signIn('admin')
     await untilText('Cells reachable')
@@ -82,8 +102,21 @@ describe.skipIf(why !== undefined || !isFullRun)('the page at /ui in a browser',
     expect(await text()).not.toContain('Overview')
     await go(`#/servers/${id}`)
     await untilText('Reboot')
+    await untilText('It has no volume.')
+    await untilText('fa:16:3e:')
     await click('Stop')
     await untilText('SHUTOFF')
+    await go('#/volumes')
+    await untilText('There is no volume.')
+    await browser.value(`(() => {
+      const name = document.querySelector('[aria-label="New volume"] [name=name]')
+      name.value = 'made here'
+      name.dispatchEvent(new Event('input', { bubbles: true }))
+    })()`)
+    await untilText("openstack volume create --size 1 'made here'")
+    await click('Create')
+    await untilText('available')
+    await keep('ui-volumes')
     await go('#/events')
     await untilText('server.state')
     // It comes by the stream: the page was open before.

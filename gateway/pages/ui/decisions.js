@@ -1,4 +1,4 @@
-// Why a server is where it is: as filters that let fewer and fewer candidates through, and as a waterfall of steps.
+// Why a server or a volume is where it is: as filters that let fewer and fewer candidates through, and as a waterfall of steps.
 import { h } from 'preact'
 import { State } from './parts.js'
 
@@ -12,7 +12,7 @@ export function Decisions({ decisions }) {
 
 function Decision({ decision }) {
   const { level, cell, policy, considered, filters, scores, lost_claims: lost, chosen, emptied_by: emptiedBy, took_ms: took } = decision
-  const what = level === 'cells' ? 'Choice of a cell' : `Choice of a host in ${cell}`
+  const what = level === 'cells' ? 'Choice of a cell' : `Choice of a ${level === 'hosts' ? 'host' : 'store'} in ${cell ?? 'its cell'}`
   let left = considered
   const steps = filters.filter(({ refused }) => refused > 0).map((filter) => ({ ...filter, left: (left -= filter.refused) }))
   return h(

@@ -12,6 +12,7 @@ import { Heading, path } from './parts.js'
 import { Server } from './server.js'
 import { Servers } from './servers.js'
 import { Projects, SignIn } from './sign-in.js'
+import { Volume, Volumes } from './volumes.js'
 
 /** By the first part of the address; the rest is given to the view as `id`. */
 const VIEWS = {
@@ -19,11 +20,12 @@ const VIEWS = {
   cells: { view: Cell, isForOperators: true },
   hosts: { view: Host, isForOperators: true },
   servers: { view: ({ id, ...rest }) => (id === undefined ? h(Servers, rest) : h(Server, { id, ...rest })) },
+  volumes: { view: ({ id, ...rest }) => (id === undefined ? h(Volumes, rest) : h(Volume, { id, ...rest })) },
   create: { view: Create },
   events: { view: Events },
   operations: { view: Operations, isForOperators: true },
 }
-const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations']]
+const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['volumes', 'Volumes'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations']]
 
 /** `#/servers/ID?status=ERROR` -> its parts. */
 function place() {

@@ -57,8 +57,8 @@ export function Loaded({ data, show }) {
   ]
 }
 
-const GOOD = new Set(['ACTIVE', 'active', 'up', 'ok', 'done', 'success'])
-const BAD = new Set(['ERROR', 'down', 'failed', 'error', 'unreachable'])
+const GOOD = new Set(['ACTIVE', 'active', 'up', 'ok', 'done', 'success', 'available', 'in-use'])
+const BAD = new Set(['ERROR', 'down', 'failed', 'error', 'error_deleting', 'unreachable'])
 
 export function State({ children }) {
   const kind = GOOD.has(children) ? 'good' : BAD.has(children) ? 'bad' : 'other'
@@ -82,6 +82,22 @@ export function Table({ caption, columns, rows, none }) {
         rows.map((row) => h('tr', { key: row.id ?? row.name }, columns.map(([, cell]) => h('td', null, cell(row))))),
       ),
     ),
+  )
+}
+
+/** `facts`: [name, value][]; those without a value are left out. */
+export function Facts({ facts }) {
+  const known = facts.filter(([, value]) => value !== undefined && value !== null && value.length !== 0)
+  return h('dl', { class: 'facts' }, known.map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value))))
+}
+
+export function Pages({ cursors, setCursors, next }) {
+  return h(
+    'nav',
+    { 'aria-label': 'Pages', class: 'pages' },
+    h('button', { type: 'button', disabled: cursors.length === 0, onClick: () => setCursors(cursors.slice(0, -1)) }, 'Before'),
+    ` Page ${cursors.length + 1} `,
+    h('button', { type: 'button', disabled: next === null, onClick: () => setCursors([...cursors, next]) }, 'After'),
   )
 }
 

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { ask } from './api.js'
 import { Decisions, Waterfall } from './decisions.js'
-import { Acts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
+import { Acts, Facts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
 
 const EVERY_MS = 3_000
 /** What a user does to a server, by the status in which it is possible. */
@@ -20,13 +20,14 @@ export function Server({ id, session }) {
   const name = data.value?.server.name ?? id
   return [
     h(Heading, null, `Server ${name}`),
-    h(Loaded, { data, show: ({ server }) => [h(Facts, { server }), h(ServerActs, { at, server, reload: data.reload })] }),
+    h(Loaded, { data, show: ({ server }) => [h(ServerFacts, { server }), h(ServerActs, { at, server, reload: data.reload })] }),
+    h(Devices, { id, at }),
     h(Timeline, { at }),
     session.is_admin && h(Place, { id }),
   ]
 }
 
-function Facts({ server }) {
+function ServerFacts({ server }) {
   const { flavor, addresses, metadata, fault, image } = server
   const facts = [
     ['Status', [h(State, null, server.status), server['OS-EXT-STS:task_state'] && ` ${server['OS-EXT-STS:task_state']}`]],
@@ -40,10 +41,7 @@ function Facts({ server }) {
     ['Key', server.key_name],
     ['Metadata', Object.entries(metadata).map(([key, value]) => h('div', { key }, `${key} = ${value}`))],
   ]
-  return [
-    fault !== undefined && h('p', { class: 'problem' }, fault.message),
-    h('dl', { class: 'facts' }, facts.filter(([, value]) => value !== undefined && value !== null && value.length !== 0).map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value)))),
-  ]
+  return [fault !== undefined && h('p', { class: 'problem' }, fault.message), h(Facts, { facts })]
 }
 
 function ServerActs({ at, server, reload }) {
@@ -79,6 +77,51 @@ function consolesOf(at, server) {
     { label: 'Screen', command: `openstack console url show ${server.id}`, act: open('vnc', 'novnc') },
     { label: 'Serial console', command: `openstack console url show --serial ${server.id}`, act: open('serial', 'serial') },
   ]
+}
+
+/** Its ports and volumes. */
+function Devices({ id, at }) {
+  const load = async (signal) => {
+    const [{ ports }, { volumeAttachments: volumes }] = await Promise.all([
+      ask(`networking/v2.0/ports?device_id=${encodeURIComponent(id)}`, { signal }),
+      ask(`${at}/os-volume_attachments`, { signal }),
+    ])
+    return { ports, volumes: volumes.map((each) => ({ ...each, id: each.volumeId })) }
+  }
+  const data = useData(load, [id], EVERY_MS * 2)
+  const yes = (is) => (is ? 'yes' : 'no')
+  return h(
+    'section',
+    { 'aria-label': 'Ports and volumes' },
+    h('h2', null, 'Ports and volumes'),
+    h(Loaded, {
+      data,
+      show: ({ ports, volumes }) => [
+        h(Table, {
+          caption: 'Ports',
+          none: 'It has no port.',
+          rows: ports,
+          columns: [
+            ['Port', ({ id: port, name }) => h('code', null, name || port)],
+            ['Addresses', ({ fixed_ips: ips }) => ips.map(({ ip_address: address }) => address).join(', ')],
+            ['MAC', ({ mac_address: mac }) => h('code', null, mac)],
+            ['Status', ({ status }) => h(State, null, status)],
+            ['Filtered', ({ port_security_enabled: isFiltered }) => yes(isFiltered)],
+          ],
+        }),
+        h(Table, {
+          caption: 'Volumes',
+          none: 'It has no volume.',
+          rows: volumes,
+          columns: [
+            ['Volume', ({ volumeId }) => link(path('volumes', volumeId), volumeId)],
+            ['Device', ({ device }) => device],
+            ['Deleted with the server', ({ delete_on_termination: goes }) => yes(goes)],
+          ],
+        }),
+      ],
+    }),
+  )
 }
 
 /** What was done to it, the newest first, each with its steps. */

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask, query } from './api.js'
-import { Heading, Loaded, link, path, State, serverLink, Table, Time, useData } from './parts.js'
+import { Heading, Loaded, link, Pages, path, State, serverLink, Table, Time, useData } from './parts.js'
 
 const PAGE = 100
 const EVERY_MS = 5_000
@@ -82,14 +82,4 @@ function List({ rows, isFederation }) {
       ['Created', ({ created }) => h(Time, { at: created })],
     ],
   })
-}
-
-function Pages({ cursors, setCursors, next }) {
-  return h(
-    'nav',
-    { 'aria-label': 'Pages', class: 'pages' },
-    h('button', { type: 'button', disabled: cursors.length === 0, onClick: () => setCursors(cursors.slice(0, -1)) }, 'Before'),
-    ` Page ${cursors.length + 1} `,
-    h('button', { type: 'button', disabled: next === null, onClick: () => setCursors([...cursors, next]) }, 'After'),
-  )
 }
