@@ -8,7 +8,6 @@ const EXCHANGE = 'nova'
 const TOPIC = 'versioned_notifications'
 const PRIORITIES = ['info', 'error'] as const
 const TIMEOUT_MS = 5_000
-const PERSISTENT = true
 
 /**
  * Sends notifications to a RabbitMQ as oslo.messaging does, so that its listeners get them. Where a listener was not
@@ -34,7 +33,7 @@ export class AmqpSink implements NotificationSink {
       routingKey: queueOf(priority.toLowerCase()),
       contentType: 'application/json',
       contentEncoding: 'utf-8',
-      durable: PERSISTENT,
+      durable: true,
     }
     try {
       await publisher.send(envelope, Buffer.from(body))
