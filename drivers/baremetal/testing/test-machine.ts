@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { TestBmc } from '../../ipmi/testing/test-bmc.ts'
 import type { TestCommand } from '../../ipmi/testing/test-message.ts'
 import type { NewNode } from '../../nodes.ts'
@@ -15,6 +16,10 @@ const UNKNOWN = 0xc1
 const NO_PRIVILEGE = 0xd4
 const LOST_FOR_GOOD = Number.POSITIVE_INFINITY
 const DISK_BYTES = 4 * 1024 ** 3
+
+const ASK_AGAIN_MS = 100
+
+type Ask = (url: string, init?: RequestInit) => Promise<Response>
 
 /** A machine in this process, behind a BMC in it, to which things happen while it works in the ramdisk. */
 export class TestMachine implements AsyncDisposable {
@@ -107,7 +112,9 @@ export class TestMachine implements AsyncDisposable {
   }
 
   async #boot(boot: number): Promise<void> {
-    const script = await text(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
+    const ask: Ask = (path, init) => asked(path, init, () => this.isOn && boot === this.#boots)
+    const asIpxe = await ask(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
+    const script = await asIpxe.text()
     const parameter = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
     const [task, url] = [parameter('task'), parameter('url')]
     this.script = script
@@ -116,11 +123,12 @@ export class TestMachine implements AsyncDisposable {
     this.tasks.push(task)
     const outcome = this.instead(task)
     if (outcome === false || boot !== this.#boots) return
-    const body = outcome === true ? await this.#perform(task, url, patches) : outcome
-    await fetch(`${url}/${outcome === true ? 'done' : 'failed'}`, { method: 'POST', body })
+    const body = outcome === true ? await this.#perform(ask, task, url, patches) : outcome
+    await ask(`${url}/${outcome === true ? 'done' : 'failed'}`, { method: 'POST', body })
   }
 
-  async #perform(task: string, url: string, patches: readonly string[]): Promise<string> {
+  async #perform(ask: Ask, task: string, url: string, patches: readonly string[]): Promise<string> {
+    const bytes = async (path: string) => Buffer.from(await (await ask(path)).arrayBuffer())
     if (task === 'inspect') {
       const macs = [this.#macAddress, ...this.furtherMacs].map((mac) => `mac ${mac}`)
       const parts = ['cpus 4', 'cpu-model test', 'architecture x86_64', 'memory-kib 8388608']
@@ -139,10 +147,18 @@ function sha256Of(content: Buffer): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-async function bytes(url: string): Promise<Buffer> {
-  return Buffer.from(await (await fetch(url)).arrayBuffer())
-}
-
-async function text(url: string): Promise<string> {
-  return (await fetch(url)).text()
+/** As a machine's programs do, asks again where no connection comes about, while somebody waits for the answer. */
+async function asked(
+  url: string,
+  init: RequestInit | undefined,
+  isWanted: () => boolean,
+): Promise<Response> {
+  for (;;) {
+    try {
+      return await fetch(url, init)
+    } catch (error) {
+      if (!isWanted()) throw error
+      await sleep(ASK_AGAIN_MS)
+    }
+  }
 }
