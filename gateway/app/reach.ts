@@ -10,7 +10,7 @@ import { databaseTime } from '../db/clock.ts'
 type Need = 'database' | 'bus'
 
 const PROBE_MS = 250
-/** While all is well and there is no other gateway: nobody waits to serve instead. */
+/** Applies while the gateway is healthy and no other gateway could serve in its place. */
 const ALONE_PROBE_MS = 1_000
 const ANSWER_LIMIT_MS = 1_000
 /** Failures in a row after which no new requests should come: others serve them. */
