@@ -3,7 +3,7 @@ import { readRelease } from '../release.ts'
 import { countWork } from './work-metrics.ts'
 
 /** How often the event loop's lag is looked at: each look wakes the process, also one that has nothing to do. */
-export const LAG_PRECISION_MS = 200
+export const LAG_PRECISION_MS = 500
 
 export interface ProgramNames {
   readonly program: 'gateway' | 'cell' | 'compute'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectBus } from '#common/bus/connect.ts'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
@@ -42,6 +42,7 @@ async function join(
   watched = new Watched(),
   onAway: readonly AbsenceHandler[] = [],
   reach = new Reach(),
+  clock: Clock = systemClock,
 ) {
   const credentialsFile = await bus.gatewayCredentialsFile()
   const log = createLogger(processName, 'warn')
@@ -50,7 +51,7 @@ async function join(
   const peers = new Peers({
     ...{
       nats,
-      clock: systemClock,
+      clock,
       log: watched.log,
       processName,
       incarnation,
@@ -110,4 +111,24 @@ test('a gateway that alone does not reach the database is away from its work, an
   expect(watching.peers.known()).toEqual([{ name: 'cut off', leftMs: undefined }])
   await expect.poll(() => cutOff.peers.anyReachesDatabase()).toBe(true)
   expect(watching.peers.anyReachesDatabase()).toBe(false)
+})
+
+test('a gateway sleeps while it is alone, and asks another that comes at once', async () => {
+  const slept: number[] = []
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => {
+      slept.push(ms)
+      return systemClock.sleep(ms, signal)
+    },
+  }
+  const seen = new Watched()
+  await using _alone = await join('alone', seen, [], new Reach(), clock)
+
+  await expect.poll(() => slept.length).toBeGreaterThan(1)
+  expect(Math.min(...slept)).toBeGreaterThan(500)
+
+  await using _other = await join('other')
+  await seen.has('other: gateway joined the bus')
+  await expect.poll(() => slept.at(-1)).toBeLessThan(100)
 })

@@ -1,5 +1,5 @@
 import { type NatsConnection, RequestError } from '@nats-io/transport-node'
-import type { Clock } from '#common/clock.ts'
+import { type Clock, WOKEN } from '#common/clock.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { aliveSubject, peersSubject } from '#openapi/wire.ts'
 import type { OthersReach, Reach } from './reach.ts'
@@ -29,6 +29,8 @@ const INTRODUCE_MS = 1_000
 /** How often each gateway asks each other one whether it is there. */
 const ASK_MS = 50
 const ANSWER_LIMIT_MS = 1_000
+/** A timer may fire so much before its time, by the clock that counts. */
+const EARLY_MS = 2
 /** One that introduces itself no more and answers nothing, but is on the bus. */
 const FORGET_MS = 30_000
 
@@ -80,6 +82,8 @@ export class Peers implements AsyncDisposable, OthersReach {
   /** When each that was forgotten had been there last. */
   readonly #left = new Map<string, number>()
   readonly #stop = new AbortController()
+  /** Aborted when another gateway comes. */
+  #alone = new AbortController()
   readonly #loop: Promise<void>
   readonly #endSubscriptions: () => void
   #introducedAt = Number.NEGATIVE_INFINITY
@@ -168,21 +172,30 @@ export class Peers implements AsyncDisposable, OthersReach {
       ...fresh,
     })
     this.#options.log.info({ gateway: name }, 'gateway joined the bus')
+    this.#alone.abort(WOKEN)
   }
 
   async #run(): Promise<void> {
-    const { clock } = this.#options
-    const { signal } = this.#stop
-    while (!signal.aborted) {
+    while (!this.#stop.signal.aborted) {
       this.#introduce()
       for (const [name, peer] of this.#peers) if (!peer.isAsking) void this.#ask(name, peer)
-      await clock.sleep(ASK_MS, signal).catch(() => {})
+      await this.#pause()
     }
+  }
+
+  /** Until the others are to be asked again. One that is alone sleeps until it introduces itself, or another does. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options
+    const sinceMs = clock.elapsed() - this.#introducedAt
+    const ms = this.areNone ? Math.max(INTRODUCE_MS - sinceMs, ASK_MS) : ASK_MS
+    this.#alone = new AbortController()
+    const signal = AbortSignal.any([this.#stop.signal, this.#alone.signal])
+    await clock.sleep(ms, signal).catch(() => {})
   }
 
   #introduce(): void {
     const { nats, clock, processName, incarnation } = this.#options
-    if (nats.isClosed() || clock.elapsed() - this.#introducedAt < INTRODUCE_MS) return
+    if (nats.isClosed() || clock.elapsed() - this.#introducedAt < INTRODUCE_MS - EARLY_MS) return
     this.#introducedAt = clock.elapsed()
     nats.publish(peersSubject(), `${incarnation} ${processName}`)
   }
