@@ -3,7 +3,13 @@ import type { Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { type InstanceMapping, type MappingRow, mappingOf } from './instance-mappings.ts'
-import { ascii, BY_KEY, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import {
+  ascii,
+  BY_KEY,
+  boundAttempts,
+  SERVER_ATTEMPTS,
+  type ServerAttempt,
+} from './server-attempts.ts'
 
 const cellId = sql.placeholder('cellId')
 
@@ -52,7 +58,7 @@ export async function lockDeleting(
   cell: CellId | null,
   servers: readonly ServerAttempt[],
 ): Promise<readonly LockedServer[]> {
-  const values = { cellId: cell, servers: JSON.stringify(servers) }
+  const values = { cellId: cell, servers: boundAttempts(servers) }
   const rows = await tx.rows<LockedRow>(LOCK_DELETING, values)
   return rows.map((row) => {
     return { ...mappingOf(row), groupId: row.group_id, hasVolumes: row.has_volumes === 1 }
@@ -61,7 +67,7 @@ export async function lockDeleting(
 
 /** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */
 export function queueMappingRemoval(tx: Tx, servers: readonly ServerAttempt[]): void {
-  const values = { servers: JSON.stringify(servers) }
+  const values = { servers: boundAttempts(servers) }
   tx.queue(REMOVE, values)
   tx.queue(REMOVE_SPECS, values)
 }

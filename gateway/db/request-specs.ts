@@ -7,7 +7,13 @@ import type { BuildSpec } from '../app/servers/boot/build-spec.ts'
 import type { RequestedProperties } from '../app/servers/boot/requested-properties.ts'
 import { queueRequestedProperties } from './requested-properties.ts'
 import { requestSpecs } from './schema/servers.ts'
-import { BY_KEY, SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
+import {
+  BY_KEY,
+  boundAttempts,
+  SERVER_ATTEMPTS,
+  SERVER_IDS,
+  type ServerAttempt,
+} from './server-attempts.ts'
 
 /** The user's request, with its secrets still sealed. */
 export interface RequestSpec {
@@ -155,5 +161,5 @@ export function queuePasswordErasure(
   servers: readonly ServerAttempt[],
 ): void {
   if (servers.length === 0) return
-  tx.queue(ERASE, { cellId, servers: JSON.stringify(servers) })
+  tx.queue(ERASE, { cellId, servers: boundAttempts(servers) })
 }

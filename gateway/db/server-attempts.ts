@@ -20,6 +20,11 @@ export const BY_KEY = sql` force index (primary)`
 export const SERVER_ATTEMPTS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
   server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt')) v`
 
+/** The value of `servers` for `SERVER_ATTEMPTS`: of larger objects the pair alone, for the database reads all that it gets. */
+export function boundAttempts(servers: readonly ServerAttempt[]): string {
+  return JSON.stringify(servers.map(({ serverId, attempt }) => ({ serverId, attempt })))
+}
+
 /** Any number of ids of servers, bound as a JSON list under `servers`, as a table `v`. */
 export const SERVER_IDS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
   server_id ${ascii(36)} path '$')) v`

@@ -7,7 +7,13 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { NewServer } from '../app/servers/boot/new-server.ts'
 import { queueEvents } from './event-inbox.ts'
 import { serverIndex } from './schema/servers.ts'
-import { ascii, BY_KEY, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import {
+  ascii,
+  BY_KEY,
+  boundAttempts,
+  SERVER_ATTEMPTS,
+  type ServerAttempt,
+} from './server-attempts.ts'
 
 const now = sql`now(3)`
 
@@ -240,7 +246,7 @@ export function queueViews(
 
 /** Shows servers as deleted; their rows stay for the retention time. */
 export function queueIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): void {
-  tx.queue(MARK_DELETED, { servers: JSON.stringify(servers) })
+  tx.queue(MARK_DELETED, { servers: boundAttempts(servers) })
 }
 
 /** Those of the servers that are, or last were, in the cell: server -> attempt. */

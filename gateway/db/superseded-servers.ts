@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import { SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import { boundAttempts, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
 const OVER = sqlStatement(sql`
   select v.server_id, v.attempt from ${SERVER_ATTEMPTS}
@@ -19,7 +19,7 @@ export async function supersededServers(
   servers: readonly ServerAttempt[],
 ): Promise<readonly ServerAttempt[]> {
   if (servers.length === 0) return []
-  const values = { servers: JSON.stringify(servers) }
+  const values = { servers: boundAttempts(servers) }
   const rows = await db.rows<{ server_id: string; attempt: number }>(OVER, values)
   return rows.map((row) => ({ serverId: row.server_id, attempt: row.attempt }))
 }
