@@ -1758,7 +1758,7 @@ export interface components {
             /** @description Id or name. */
             readonly volume_type?: string | null;
             readonly metadata?: components["schemas"]["VolumeMetadata"] | null;
-            /** @description Ignored since Cinder 3.50: the type decides. */
+            /** @description Only false: the type decides. */
             readonly multiattach?: boolean | null;
             /** @description Clients send null, which asks for nothing. */
             readonly consistencygroup_id?: null;

@@ -237,7 +237,7 @@ function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRule
     )
 }
 
-function negotiate({ contract, path }: Endpoint, exchange: Exchange): Microversion {
+function negotiate({ contract, path, service }: Endpoint, exchange: Exchange): Microversion {
   const { header } = exchange.input
   // Nova and Cinder list their versions in none of them.
   if (LIKE_NOVA.has(contract.name) && path === '/') return contract.versions[0] ?? UNVERSIONED
@@ -246,7 +246,7 @@ function negotiate({ contract, path }: Endpoint, exchange: Exchange): Microversi
     return contract.versions[0] ?? UNVERSIONED
   }
   const version = negotiateMicroversion(
-    contract,
+    { ...service, versions: contract.versions },
     header('openstack-api-version'),
     contract.name === 'compute' ? header('x-openstack-nova-api-version') : undefined,
   )

@@ -47,3 +47,14 @@ test('each service reads its own entry and knows its own range', () => {
   expect(negotiateMicroversion(placement, 'compute 2.79', undefined)).toBe('1.0')
   expect(() => negotiateMicroversion(placement, 'placement 2.79', undefined)).toThrow('1.0 to 1.1')
 })
+
+test('a service is also asked by its types in the catalog', () => {
+  const volume = {
+    name: 'volume',
+    types: ['block-storage', 'volumev3'],
+    versions: ['3.0', '3.27'] as const,
+  }
+
+  for (const type of ['volume', 'volumev3', 'Block-Storage'])
+    expect(negotiateMicroversion(volume, `compute 2.79, ${type} 3.27`, undefined)).toBe('3.27')
+})

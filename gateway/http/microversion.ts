@@ -5,6 +5,8 @@ import { HttpRefusal } from './http-refusal.ts'
 export interface VersionedService {
   /** As in the general header. */
   readonly name: string
+  /** Further types by which it is asked: gophercloud names the type in the catalog, and Cinder takes it. */
+  readonly types?: readonly string[]
   /** Microversions served, oldest first. */
   readonly versions: readonly Microversion[]
 }
@@ -15,14 +17,15 @@ export interface VersionedService {
  * Throws `invalid` for a malformed version; refuses with 406 one that is not served.
  */
 export function negotiateMicroversion(
-  { name, versions }: VersionedService,
+  { name, types = [], versions }: VersionedService,
   general: string | undefined,
   legacy: string | undefined,
 ): Microversion {
   const [oldest] = versions
   const newest = versions.at(-1)
   if (oldest === undefined || newest === undefined) throw new Error(`${name} has no versions`)
-  const asked = (general === undefined ? undefined : entryOf(general, name)) ?? entryAlone(legacy)
+  const asked =
+    (general === undefined ? undefined : entryOf(general, [name, ...types])) ?? entryAlone(legacy)
   if (asked === undefined) return oldest
   const version = parseMicroversion(asked, newest)
   const at = ordinal(version)
@@ -40,10 +43,10 @@ function entryAlone(header: string | undefined): string | undefined {
 }
 
 /** The header may list several service types: `identity 3.1, compute 2.79`. */
-function entryOf(header: string, service: string): string | undefined {
+function entryOf(header: string, services: readonly string[]): string | undefined {
   for (const entry of header.split(',')) {
     const [type, ...rest] = entry.trim().split(/\s+/)
-    if (type?.toLowerCase() === service) return rest.join(' ')
+    if (type !== undefined && services.includes(type.toLowerCase())) return rest.join(' ')
   }
   return undefined
 }

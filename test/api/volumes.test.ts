@@ -87,6 +87,7 @@ test('what cannot be is refused in the words of Cinder, and nothing is charged',
   const refusals = [
     await made({ size: 0 }),
     await made({ availability_zone: 'mars' }),
+    await made({ multiattach: true }),
     await act(id, { 'os-extend': { new_size: 1 } }),
     await act(id, { 'os-force_delete': {} }),
     await demo.get(`${VOLUMES}/${newId()}`),
@@ -95,7 +96,7 @@ test('what cannot be is refused in the words of Cinder, and nothing is charged',
     await demo.get(`${VOLUMES}?sort=colour`),
   ]
 
-  expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 403, 404, 404, 413, 400])
+  expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 400, 403, 404, 404, 413, 400])
   expect(await show(id)).toMatchObject({ status: 'available', size: 1 })
   expect((await admin.delete(`${VOLUMES}/${id}`)).status).toBe(202)
   await untilGone(id)

@@ -24,16 +24,9 @@ const SEEN_UNDER_WAY = ['reboot', 'rebuild'].map((method) => ({
 /** Each of a test that this cloud has no answer for, and why. */
 type Expected = Readonly<Record<string, string>>
 
-const NO_VOLUMES = 'there is no volume service'
 const ELSEWHERE = 'it needs a router, and runs with one below'
 
 const COMPUTE: Expected = {
-  TestBootFromNewVolume: NO_VOLUMES,
-  TestBootFromExistingVolume: NO_VOLUMES,
-  TestAttachNewVolume: NO_VOLUMES,
-  TestAttachExistingVolume: NO_VOLUMES,
-  TestBootFromNewCustomizedVolume: NO_VOLUMES,
-  TestVolumeAttachAttachment: NO_VOLUMES,
   TestBootFromMultiEphemeralServer: 'disks that the host formats (guest_format) are refused',
   TestFloatingIPsCreateDelete: ELSEWHERE,
   TestFloatingIPsAssociate: ELSEWHERE,
@@ -63,6 +56,30 @@ const DNS: Expected = {
   TestDNSFloatingIPCRDL: 'names of floating IPs are for a DNS service outside, which there is not',
 }
 
+const ITS_NAME = 'it names the project where its id belongs'
+const VOLUMES: Expected = {
+  TestQuotasetGet: ITS_NAME,
+  TestQuotasetGetDefaults: ITS_NAME,
+  TestQuotasetGetUsage: ITS_NAME,
+  TestQuotasetUpdate: ITS_NAME,
+  TestQuotasetDelete: ITS_NAME,
+  TestVolumeAttachments: 'the Compute API attaches volumes to servers',
+  TestVolumesMultiAttach: 'it asks for multiattach without a type, which Cinder refuses now',
+}
+
+const VERSION_TWO = 'it asks for version 2 of the API, which Cinder has no more'
+const VOLUME_EXTENSIONS: Expected = {
+  TestBackupsCRUD: 'there is no backup service',
+  TestSchedulerHints: 'hints are refused: no store is chosen by them',
+  TestSchedulerStatsList: VERSION_TWO,
+  TestVolumeActionsUploadImageDestroy: VERSION_TWO,
+  TestVolumeActionsAttachCreateDestroy: VERSION_TWO,
+  TestVolumeActionsReserveUnreserve: VERSION_TWO,
+  TestVolumeActionsExtendSize: VERSION_TWO,
+  TestVolumeActionsImageMetadata: VERSION_TWO,
+  TestVolumeActionsSetBootable: VERSION_TWO,
+}
+
 const NONE: Expected = {}
 
 const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')
@@ -85,6 +102,8 @@ describe.skipIf(!isFullRun || why !== undefined)(
       ['RBAC policies', 'networking/v2/extensions/rbacpolicies', NONE],
       ['bindings of ports', 'networking/v2/extensions/portsbinding', BINDINGS],
       ['counts of addresses', 'networking/v2/extensions/networkipavailabilities', NONE],
+      ['volumes', 'blockstorage/v3', VOLUMES],
+      ['extensions of volumes', 'blockstorage/extensions', VOLUME_EXTENSIONS],
     ])(
       'of %s pass, but for those with a reason',
       { timeout: BUILD_LIMIT_MS + 2 * RUN_LIMIT_MS },

@@ -112,7 +112,7 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     ['network agent list', '403'],
     [`${boot} --swap 64 s`, 'Swap drive requested is larger'],
     [`${boot} --ephemeral size=1 s`, 'Ephemeral disks requested are larger'],
-    [`${boot} --block-device uuid=s,source_type=snapshot s`, 'volumes have no snapshots here'],
+    [`${boot} --block-device uuid=s,source_type=snapshot s`, 'Snapshot s could not be found'],
     ['server add floating ip s 192.0.2.1', 'No FloatingIP found'],
   ])('a missing object is refused with a message: %s', async (command, words) => {
     const error = await demo.run(command).then(

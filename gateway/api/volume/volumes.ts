@@ -70,6 +70,7 @@ const create: Handler<operations['createVolume']> = async (call) => {
     zone,
     sizeGb,
     type: asked.volume_type ?? null,
+    isMultiattach: asked.multiattach ?? false,
     source: sourceOf(asked),
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
