@@ -96,7 +96,9 @@ test('what cannot be is refused in the words of Cinder, and nothing is charged',
     await demo.get(`${VOLUMES}?sort=colour`),
   ]
 
-  expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 400, 403, 404, 404, 413, 400])
+  expect(refusals.map(({ status }) => status)).toEqual([
+    400, 400, 400, 400, 403, 404, 404, 413, 400,
+  ])
   expect(await show(id)).toMatchObject({ status: 'available', size: 1 })
   expect((await admin.delete(`${VOLUMES}/${id}`)).status).toBe(202)
   await untilGone(id)
@@ -112,6 +114,7 @@ test('lists show the own project in pages, filtered and in order; administrators
   const mine = `/detail?metadata={'group':'listed'}`
   expect(await list(mine)).toEqual(['three', 'two', 'one'])
   expect(await list(`${mine}&sort=name:asc&limit=2`)).toEqual(['one', 'three'])
+  expect(await list(`${mine}&sort=display_name:asc&limit=2`)).toEqual(['one', 'three'])
   expect(await list(`${mine}&sort=name:asc&marker=${ids[2]}`)).toEqual(['two'])
   expect(await list('?name=two')).toEqual(['two'])
   expect(await list('?name=two', admin)).toEqual([])

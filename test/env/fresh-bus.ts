@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAccount } from '@nats-io/nkeys'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { connectSystem } from '#deploy/nats/connect-system.ts'
+import { connectBus } from '#common/bus/connect.ts'
+import { createLogger } from '#common/log.ts'
 import { AccountPublisher, type KeptAccount } from '#gateway/bus/account-keeper.ts'
 import {
   computePermissions,
@@ -127,16 +128,22 @@ export class FreshBus implements AsyncDisposable {
   }
 }
 
+/** A connection of the system account, which is made again when the server of a loaded machine ends it. */
+async function connectAsSystem({ directory, natsUrl, natsKeys }: BusServices) {
+  const credentialsFile = join(directory, `system-${randomUUID()}.creds`)
+  writeFileSync(credentialsFile, await issueCredentials('test', natsKeys.systemSeed, {}), {
+    mode: 0o600,
+  })
+  return connectBus({ url: natsUrl, credentialsFile, name: 'test' }, createLogger('test', 'silent'))
+}
+
 /** A bus for one test file, with these cells, on the run's NATS by default. Dispose it (`await using`, or in `afterAll`). */
 export async function freshBus(
   cellIds: readonly string[] = [],
   on?: BusServices,
 ): Promise<FreshBus> {
   const services = on ?? (await testServices())
-  const bus = new FreshBus(
-    services,
-    await connectSystem(services.natsUrl, services.natsKeys.systemSeed),
-  )
+  const bus = new FreshBus(services, await connectAsSystem(services))
   await bus.open()
   for (const cellId of cellIds) await bus.addCell(cellId)
   return bus

@@ -14,6 +14,9 @@ export interface SortQuery {
   readonly sort_dir?: 'asc' | 'desc'
 }
 
+/** cinderclient asks for an order by name as for the column of Cinder's database, which Cinder takes. */
+const COLUMNS: Readonly<Record<string, string>> = { display_name: 'name' }
+
 /**
  * The order of a list: descending by creation where nothing is asked for, as Cinder's. Throws `invalid` for keys that
  * the list does not have, for unknown directions, and for both ways of asking at once.
@@ -27,7 +30,8 @@ export function sortOf<Key extends string>(
     throw new Failure('invalid', "The parameter 'sort' excludes 'sort_key' and 'sort_dir'.")
   const asked = sort?.split(',') ?? [`${sort_key ?? 'created_at'}:${sort_dir ?? 'desc'}`]
   return asked.map((each) => {
-    const [key = '', direction = 'desc', ...rest] = each.trim().split(':')
+    const [named = '', direction = 'desc', ...rest] = each.trim().split(':')
+    const key = COLUMNS[named] ?? named
     if (!isKey(key))
       throw new Failure('invalid', `Invalid sort key '${key}': use one of ${keys.join(', ')}.`)
     if (rest.length > 0 || (direction !== 'asc' && direction !== 'desc'))
