@@ -10,13 +10,13 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
 
 /**
  * Files that share nothing but modules, which therefore stay loaded from one to the next: that halves what they cost.
- * Then what mostly waits, for processes that were killed and for clients; and last what runs guests.
+ * Then what mostly waits, for processes that were killed and for clients, one more at a time than there are processors;
+ * and last what runs guests.
  */
 const TOGETHER = { isolate: false, maxWorkers: availableParallelism(), sequence: { groupOrder: 0 } }
-const WAITING = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+const WAITING = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 1 } }
 const GUESTS = { maxWorkers: 2, sequence: { groupOrder: 2 } }
-const ALONE = { maxWorkers: 1, sequence: { groupOrder: 3 } }
-const LAST = { maxWorkers: 1, sequence: { groupOrder: 4 } }
+const LAST = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
 /** A loaded machine makes tests slower and not red: so long a state is waited for where nothing else is said. */
 const POLL = { timeout: 30_000, interval: 50 }
@@ -60,7 +60,7 @@ export default defineConfig({
       project('clients', ['test/{clients,documents}/**/*.test.ts'], 300_000, WAITING),
       project('real', ['test/real/**/*.test.ts'], 300_000, GUESTS),
       project('faults', ['test/faults/**/*.test.ts'], 300_000, WAITING),
-      project('simulation', ['test/simulation/**/*.test.ts'], 180_000, ALONE),
+      project('simulation', ['test/simulation/**/*.test.ts'], 180_000, WAITING),
       project('reliability', ['test/reliability/run.test.ts'], 600_000, LAST),
     ],
   },
