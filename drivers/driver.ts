@@ -9,6 +9,7 @@ import type { Firewall } from './firewall.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { GuestMetadata } from './guest-metadata.ts'
 import type { ImageCopies } from './image-copies.ts'
+import type { IoErrors } from './io-errors.ts'
 import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
@@ -81,6 +82,7 @@ export interface Driver extends AsyncDisposable {
   readonly machineNics?: MachineNics
   readonly imageCopies?: ImageCopies
   readonly volumes?: Volumes
+  readonly ioErrors?: IoErrors
   readonly below?: Downstream
   /** What joins its guests' ports to networks that span hosts; absent: each host has bridges of its own, or none. */
   readonly networkEngine?: 'ovn'
@@ -120,6 +122,7 @@ export const CAPABILITIES = [
   'machineNics',
   'imageCopies',
   'volumes',
+  'ioErrors',
   'below',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
@@ -238,6 +241,8 @@ export interface InstanceReport {
   readonly endedWithHost?: boolean
   /** Why its backend counts it as failed, for operators; absent: it does not. */
   readonly fault?: string
+  /** Which disk has no room, so that its backend has paused it, for operators; absent: none. Only `list` can know. */
+  readonly noSpace?: string
 }
 
 export interface HostInventory {

@@ -8,8 +8,10 @@ import { servedTogether } from '#common/bus/serve.ts'
 import { systemClock } from '#common/clock.ts'
 import { workContext } from '#common/context.ts'
 import { createLogger, type Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
 import type { GuestMetadata } from '#drivers/guest-metadata.ts'
+import type { IoErrors } from '#drivers/io-errors.ts'
 import { reportSubject } from '#openapi/wire.ts'
 import type { Compute, Host, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
@@ -18,6 +20,7 @@ import { Fence } from './fence.ts'
 import { Attempts } from './guests/attempts.ts'
 import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
+import { resumeGuests } from './guests/resume-guests.ts'
 import { MetadataService } from './metadata/metadata-service.ts'
 import { MetadataStore } from './metadata/metadata-store.ts'
 import { Reporter } from './reporter.ts'
@@ -136,6 +139,8 @@ export async function startCompute(
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
+  if (driver.ioErrors !== undefined)
+    owned.use(keepGuestsRunning(compute, driver.ioErrors, reporter))
   const running = owned.move()
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
   return {
@@ -144,6 +149,11 @@ export async function startCompute(
     report: () => reporter.report(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+function keepGuestsRunning({ log }: Compute, ioErrors: IoErrors, reporter: Reporter) {
+  const reconciler = resumeGuests(ioErrors, log, () => reporter.report())
+  return new RunningReconciler(reconciler, systemClock, log)
 }
 
 /** Counts from now on, where metrics are served; loaded only there, for a host that serves none need not hold it. */

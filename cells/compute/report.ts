@@ -32,11 +32,12 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     ...(stores && { stores }),
     instances: guests
       .slice(0, reportedGuestsMax)
-      .map(({ id, powerState, endedWithHost = false, fault }) => ({
+      .map(({ id, powerState, endedWithHost = false, fault, noSpace }) => ({
         id,
         powerState: POWER_STATES[powerState],
         endedWithHost: endedWithHost || fence.hasEnded(id),
         ...(fault !== undefined && { fault }),
+        ...(noSpace !== undefined && { noSpace }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,

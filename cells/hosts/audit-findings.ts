@@ -18,6 +18,15 @@ export type AuditFinding =
     }
   /** It was in ERROR for that alone, and its host's backend does not count it as failed any more. */
   | { readonly kind: 'recovered'; readonly instance: Instance; readonly powerState: number }
+  /** Its host has paused it, because a disk has no room. */
+  | {
+      readonly kind: 'no-space'
+      readonly instance: Instance
+      readonly powerState: number
+      readonly reason: string
+    }
+  /** Its host had paused it for that, and has not any more. */
+  | { readonly kind: 'has-space'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
   /** The guest is in a power state that changes nothing but the shown state. */
@@ -38,6 +47,8 @@ const ON_HOST: readonly VmState[] = [
 const STARTED_AGAIN: readonly VmState[] = ['active', 'resized']
 /** The fault of a server whose host's backend counts it as failed. */
 export const FAILED_ON_HOST = 'The server has failed on its host.'
+/** The fault of a server that its host has paused. */
+export const NO_SPACE = 'The server is paused until there is room for its disks: a store is full.'
 /** States that a guest's power alone tells apart. */
 const BY_POWER: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
@@ -91,12 +102,33 @@ function differenceOf(
       ? []
       : [{ kind: 'recovered', instance, powerState }]
   if (reason !== undefined) return [{ kind: 'failed', instance, powerState, reason }]
-  if (powerState === instance.powerState) return []
+  const noSpace = reported?.noSpace
+  if (noSpace !== undefined)
+    return isPausedFor(instance, noSpace)
+      ? []
+      : [{ kind: 'no-space', instance, powerState, reason: noSpace }]
+  const changed = changeOfPower(instance, powerState, reported)
+  if (changed !== undefined) return [changed]
+  if (instance.fault?.message === NO_SPACE) return [{ kind: 'has-space', instance, powerState }]
+  return powerState === instance.powerState ? [] : [{ kind: 'power', instance, powerState }]
+}
+
+function isPausedFor({ fault }: Instance, reason: string): boolean {
+  return fault?.message === NO_SPACE && fault.details === reason
+}
+
+/** What a change of power means beyond itself; undefined: nothing. */
+function changeOfPower(
+  instance: Instance,
+  powerState: number,
+  reported: ReportedGuest | undefined,
+): AuditFinding | undefined {
+  if (powerState === instance.powerState) return undefined
   if (STARTED_AGAIN.includes(instance.vmState) && reported?.endedWithHost === true)
-    return [{ kind: 'interrupted', instance }]
+    return { kind: 'interrupted', instance }
   if (SHOULD_RUN.includes(instance.vmState) && OFF.includes(powerState))
-    return [{ kind: 'stopped', instance, powerState }]
+    return { kind: 'stopped', instance, powerState }
   if (instance.vmState === 'stopped' && powerState === POWER_STATES.running)
-    return [{ kind: 'running', instance, powerState }]
-  return [{ kind: 'power', instance, powerState }]
+    return { kind: 'running', instance, powerState }
+  return undefined
 }

@@ -2,6 +2,7 @@ import { workContext } from '#common/context.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { forEachRow } from '#common/reconciler.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
@@ -18,7 +19,13 @@ import { endHostAuthority, isHostAuthoritative } from '../db/hosts.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
 import { newestMigration } from '../db/server-migrations.ts'
-import { type AuditFinding, auditFindings, FAILED_ON_HOST, stateOnHost } from './audit-findings.ts'
+import {
+  type AuditFinding,
+  auditFindings,
+  FAILED_ON_HOST,
+  NO_SPACE,
+  stateOnHost,
+} from './audit-findings.ts'
 
 const PAGE = 500
 const PAGES_MAX = 200
@@ -105,6 +112,16 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       const vmState = stateOf(powerState)
       return believe(cell, finding.instance, { vmState, powerState, fault: null })
     }
+    case 'no-space': {
+      const { powerState, reason } = finding
+      const fault = faultOf(NO_SPACE, reason, cell.conductor.clock.now())
+      return believe(cell, finding.instance, { powerState, fault }, 'pause', reason)
+    }
+    case 'has-space': {
+      const { powerState } = finding
+      const isResumed = powerState === POWER_STATES.running ? ('unpause' as const) : undefined
+      return believe(cell, finding.instance, { powerState, fault: null }, isResumed)
+    }
     // A server stopped by its user is not billed; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')
@@ -125,14 +142,14 @@ async function believe(
   instance: Instance,
   change: Partial<Pick<Instance, 'vmState' | 'powerState' | 'fault'>>,
   recordedAs?: PlainAct,
+  details: string | null = null,
 ): Promise<void> {
   const to = { ...instance, ...change, version: instance.version + 1 }
   const rows: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
-  if (recordedAs !== undefined)
-    rows.push({
-      kind: 'action-event',
-      event: ownEvent(instance, recordedAs, conductor.clock.now()),
-    })
+  if (recordedAs !== undefined) {
+    const event = ownEvent(instance, recordedAs, conductor.clock.now())
+    rows.push({ kind: 'action-event', event: { ...event, details } })
+  }
   await conductor.db.transaction(async (tx) => {
     if (await updateSeenInstance(tx, instance, { to })) queueFeedRow(tx, rows)
   })

@@ -1,6 +1,6 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
@@ -108,25 +108,6 @@ test('a guest that stopped behind our back is stopped, and the feed says so', as
     ({ view }) => view.serverId === operation.serverId && view.vmState === 'stopped',
   )
   expect(view).toMatchObject({ taskState: null, powerState: 4 })
-})
-
-test('a guest that its backend counts as failed is in error with the reason, until it does no more', async () => {
-  const operation = await cell.activeServer()
-  const id = operation.serverId as InstanceId
-  const fault = 'The disk is gone.'
-  const report = { id, powerState: 'nostate', fault } as const
-  const list = vi.spyOn(host.driver, 'list').mockResolvedValue([report])
-
-  await auditHost(running.cell, host.id)
-  const failed = await findInstance(running.cell.conductor.db, id)
-  await auditHost(running.cell, host.id)
-
-  expect(failed).toMatchObject({ vmState: 'error', powerState: 0, fault: { details: fault } })
-  expect(await settled(operation)).toEqual(['error', null, 0, null])
-  list.mockRestore()
-  await auditHost(running.cell, host.id)
-  expect(await settled(operation)).toEqual(['active', null, 1, null])
-  await cell.ask('instance.delete', { operation: { ...operation, id: newId() } })
 })
 
 /** The record of a stop that the cell made of its own accord. */

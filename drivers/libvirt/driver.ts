@@ -25,6 +25,7 @@ import { type LibvirtHost, libvirtTopology, libvirtUptime } from './host.ts'
 import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
+import { libvirtIoErrors, noSpaceOf } from './io-errors.ts'
 import { libvirtLiveMove } from './move/live-move.ts'
 import { libvirtMove } from './move/move.ts'
 import { type GuestNetworks, OvnNetworks, type OvsDatapath } from './networks/guest-networks.ts'
@@ -112,7 +113,8 @@ export async function createLibvirtDriver(
     },
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
-    list: (signal) => listOwnDomains(host.domains, host.owner, signal),
+    list: (signal) =>
+      listOwnDomains(host.domains, host.owner, (domain, s) => noSpaceOf(host, domain, s), signal),
     start: (id, signal) => start(host, id, signal),
     stop: (id, graceMs, signal) => stop(host, id, graceMs, signal),
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
@@ -137,6 +139,7 @@ export async function createLibvirtDriver(
     liveMove: libvirtLiveMove(host),
     imageCopies: host.images,
     volumes: libvirtVolumes(host),
+    ioErrors: libvirtIoErrors(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()

@@ -5,7 +5,7 @@ import type { PowerState } from '#common/states/instance-states.ts'
 import type { Pause, RebootKind, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
-import { powerStateOf } from './domains/power-state.ts'
+import { hasIoError, powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
 import type { DomainRef } from './rpc/refs.ts'
@@ -64,7 +64,7 @@ export async function powerOn(
   signal: AbortSignal,
 ): Promise<void> {
   const state = await powerState(host, domain, signal)
-  if (state === 'paused') return host.domains.resume(domain, signal)
+  if (state === 'paused') return unpause(host, domain, signal)
   if (!OFF.has(state)) return
   const record = await readInstanceRecord(filesOf(host, id))
   for (const nic of record?.nics ?? []) await host.networks.plug(nic, signal)
@@ -133,6 +133,12 @@ async function powerState(
   return powerStateOf(await host.domains.state(domain, signal))
 }
 
+/** Afterwards a paused guest runs on; QEMU repeats what it could not write. */
+async function unpause(host: LibvirtHost, domain: DomainRef, signal: AbortSignal): Promise<void> {
+  if (await host.domains.isHeld(domain, signal)) await host.domains.setHeld(domain, false, signal)
+  await host.domains.resume(domain, signal)
+}
+
 /** Freezes and thaws guests in memory. */
 export function libvirtPause(host: LibvirtHost): Pause {
   return {
@@ -140,10 +146,12 @@ export function libvirtPause(host: LibvirtHost): Pause {
       host.locks.run(id, signal, async () => {
         const domain = await getOwnDomain(host.domains, host.owner, id, signal)
         const state = powerStateOf(await host.domains.state(domain, signal))
-        if (state === 'paused') return
-        if (state !== 'running')
+        if (state !== 'running' && state !== 'paused')
           throw new Failure('conflict', `Instance ${id} is not running, so it cannot be paused.`)
-        await host.domains.suspend(domain, signal)
+        if (state === 'running') await host.domains.suspend(domain, signal)
+        // One that QEMU has paused libvirt leaves as it is.
+        if (hasIoError(await host.domains.state(domain, signal)))
+          await host.domains.setHeld(domain, true, signal)
       }),
     unpause: (id, signal) =>
       host.locks.run(id, signal, async () => {
@@ -151,7 +159,7 @@ export function libvirtPause(host: LibvirtHost): Pause {
         const state = powerStateOf(await host.domains.state(domain, signal))
         if (state === 'running') return
         if (state !== 'paused') throw new Failure('conflict', `Instance ${id} is not paused.`)
-        await host.domains.resume(domain, signal)
+        await unpause(host, domain, signal)
       }),
   }
 }

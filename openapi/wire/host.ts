@@ -122,6 +122,8 @@ export const ReportedGuest = Type.Object({
   endedWithHost: Type.Optional(Type.Boolean()),
   /** Why its backend counts it as failed; absent: it does not. */
   fault: Type.Optional(Type.String()),
+  /** Which disk has no room, so that its backend has paused it; absent: none, or the host does not say. */
+  noSpace: Type.Optional(Type.String()),
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 

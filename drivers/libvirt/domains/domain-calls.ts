@@ -105,22 +105,42 @@ function memoryCalls(session: LibvirtSession, slow: LibvirtSession) {
 /** virDomainMetadataType: an XML element of an application's own. */
 const ELEMENT = 2
 const PREFIX = 'weir'
+/** Of what says that a guest is paused because its user wants that. It ends with the guest. */
+const PAUSE_NAMESPACE = 'urn:weir:libvirt:pause:1'
+const PAUSE_PREFIX = 'weir-pause'
 /** virDomainModificationImpact. */
 const AFFECT_LIVE = 1
 const AFFECT_CONFIG = 2
 
 /** libvirt's calls about Weir's own metadata element of a domain, typed. */
 function metadataCalls(session: LibvirtSession) {
+  const read = async (domain: DomainRef, namespace: string, signal: AbortSignal) => {
+    const args = new XdrWriter().domain(domain).int(ELEMENT).optionalText(namespace).uint(0)
+    try {
+      return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
+    } catch (error) {
+      if (isFailure(error, 'not-found')) return undefined
+      throw error
+    }
+  }
   return {
     /** The element as XML; undefined when the domain has none. */
-    async metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
-      const args = new XdrWriter().domain(domain).int(ELEMENT).optionalText(WEIR_NAMESPACE).uint(0)
-      try {
-        return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
-      } catch (error) {
-        if (isFailure(error, 'not-found')) return undefined
-        throw error
-      }
+    metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
+      return read(domain, WEIR_NAMESPACE, signal)
+    },
+    /** Whether its user wants the guest paused, which QEMU had paused already. */
+    async isHeld(domain: DomainRef, signal: AbortSignal): Promise<boolean> {
+      return (await read(domain, PAUSE_NAMESPACE, signal)) !== undefined
+    },
+    async setHeld(domain: DomainRef, isHeld: boolean, signal: AbortSignal): Promise<void> {
+      const args = new XdrWriter()
+        .domain(domain)
+        .int(ELEMENT)
+        .optionalText(isHeld ? '<by-user/>' : null)
+        .optionalText(PAUSE_PREFIX)
+        .optionalText(PAUSE_NAMESPACE)
+        .uint(AFFECT_LIVE)
+      await session.call(PROCEDURES.domainSetMetadata, args, signal)
     },
     /**
      * Afterwards it is the element, also when the domain starts again; null: there is none. Throws `conflict` for a

@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceReport, Owner } from '../../driver.ts'
 import { isOwnStamp } from '../ownership.ts'
@@ -6,7 +6,7 @@ import type { DomainRef } from '../rpc/refs.ts'
 import { uuidText } from '../rpc/uuid-bytes.ts'
 import { elementsAt, parseXml } from '../xml/parse.ts'
 import type { DomainCalls } from './domain-calls.ts'
-import { endedWithHost, powerStateOf } from './power-state.ts'
+import { endedWithHost, hasIoError, powerStateOf } from './power-state.ts'
 
 /** The domain of an instance, if it belongs to this owner; domains of others count as absent. */
 export async function findOwnDomain(
@@ -33,14 +33,20 @@ export async function getOwnDomain(
   return domain
 }
 
+/** Which disks of a domain that QEMU has paused have no room; undefined: none. */
+type NoSpaceOf = (domain: DomainRef, signal: AbortSignal) => Promise<string | undefined>
+
 /** Every domain of this owner with its power state. One that vanishes meanwhile is left out. */
 export async function listOwnDomains(
   calls: DomainCalls,
   owner: Owner,
+  noSpaceOf: NoSpaceOf,
   signal: AbortSignal,
 ): Promise<readonly InstanceReport[]> {
   const domains = await calls.list(signal)
-  const reports = await Promise.all(domains.map((domain) => report(calls, owner, domain, signal)))
+  const reports = await Promise.all(
+    domains.map((domain) => report({ calls, owner, noSpaceOf }, domain, signal)),
+  )
   return reports.filter((found) => found !== undefined)
 }
 
@@ -62,8 +68,11 @@ export async function isOwn(
 }
 
 async function report(
-  calls: DomainCalls,
-  owner: Owner,
+  {
+    calls,
+    owner,
+    noSpaceOf,
+  }: { readonly calls: DomainCalls; readonly owner: Owner; readonly noSpaceOf: NoSpaceOf },
   domain: DomainRef,
   signal: AbortSignal,
 ): Promise<InstanceReport | undefined> {
@@ -72,9 +81,11 @@ async function report(
   try {
     const state = await calls.state(domain, signal)
     const report = { id, powerState: powerStateOf(state) }
+    const noSpace = hasIoError(state) ? await noSpaceOf(domain, signal) : undefined
+    if (noSpace !== undefined) return { ...report, noSpace }
     return endedWithHost(state) ? { ...report, endedWithHost: true } : report
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'not-found') return undefined
+    if (isFailure(error, 'not-found')) return undefined
     throw error
   }
 }

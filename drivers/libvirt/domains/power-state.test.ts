@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endedWithHost, powerStateAfter, powerStateOf } from './power-state.ts'
+import { endedWithHost, hasIoError, powerStateAfter, powerStateOf } from './power-state.ts'
 
 describe('powerStateOf()', () => {
   test('every libvirt state has a power state, and one of the future has none', () => {
@@ -37,6 +37,15 @@ describe('endedWithHost()', () => {
   ])('a domain that is %s: %i, %i', (_what, state, reason, expected) => {
     expect(endedWithHost({ state, reason })).toBe(expected)
   })
+})
+
+test('a domain has met an I/O error if that is why it is paused', () => {
+  const states = [
+    { state: 3, reason: 5 },
+    { state: 3, reason: 1 },
+    { state: 1, reason: 5 },
+  ]
+  expect(states.map(hasIoError)).toEqual([true, false, false])
 })
 
 describe('powerStateAfter()', () => {

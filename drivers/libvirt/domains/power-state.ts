@@ -31,6 +31,9 @@ const BY_EVENT: readonly (PowerState | undefined)[] = [
   'suspended',
   'crashed',
 ]
+const STATE_PAUSED = 3
+/** virDomainPausedReason. */
+const PAUSED_IO_ERROR = 5
 const STATE_SHUTOFF = 5
 /** virDomainShutoffReason. */
 const SHUTOFF_UNKNOWN = 0
@@ -58,6 +61,11 @@ export function powerStateOf({ state, reason }: DomainState): PowerState {
  */
 export function endedWithHost({ state, reason }: DomainState): boolean {
   return state === STATE_SHUTOFF && reason === SHUTOFF_UNKNOWN
+}
+
+/** True for a domain that QEMU has paused because a disk failed, whoever may have wished so since. */
+export function hasIoError({ state, reason }: DomainState): boolean {
+  return state === STATE_PAUSED && reason === PAUSED_IO_ERROR
 }
 
 /** True for a domain whose guest runs on another host now. */

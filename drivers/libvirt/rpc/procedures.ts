@@ -45,6 +45,7 @@ export const PROCEDURES = {
   domainDestroyFlags: 234,
   domainBlockResize: 251,
   domainShutdownFlags: 258,
+  domainGetDiskErrors: 263,
   domainSetMetadata: 264,
   domainGetMetadata: 265,
   connectListAllDomains: 273,

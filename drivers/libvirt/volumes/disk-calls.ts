@@ -10,6 +10,16 @@ type Place = keyof typeof IMPACTS
 const XML_INACTIVE = 2
 /** virDomainBlockResizeFlags: the size is not in KiB. */
 const IN_BYTES = 1
+/** virDomainDiskErrorCode. */
+const NO_SPACE = 2
+/** remote_protocol.x REMOTE_DOMAIN_DISK_ERRORS_MAX. */
+const ERRORS_MAX = 256
+
+/** What QEMU has met at a disk of a guest. */
+export interface DiskError {
+  readonly target: string
+  readonly isNoSpace: boolean
+}
 
 /** libvirt's calls about one disk of a domain, typed. */
 export function diskCalls(session: LibvirtSession, slow: LibvirtSession) {
@@ -41,6 +51,15 @@ export function diskCalls(session: LibvirtSession, slow: LibvirtSession) {
       // Its allocation comes first.
       answer.ulong()
       return answer.ulong()
+    },
+    /** The disks of a guest that runs or is paused at which an error has occurred since it last went on. */
+    async errors(domain: DomainRef, signal: AbortSignal): Promise<readonly DiskError[]> {
+      const args = onDomain(domain).uint(ERRORS_MAX).uint(0)
+      const answer = await session.call(PROCEDURES.domainGetDiskErrors, args, signal)
+      return answer.list((reader) => ({
+        target: reader.text(),
+        isNoSpace: reader.int() === NO_SPACE,
+      }))
     },
     /** Afterwards disk and volume have this size, also if they were larger. */
     async resize(

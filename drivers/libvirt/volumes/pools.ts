@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { ifAbsent } from '#common/if-absent.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { abortable } from '../../abortable.ts'
 import type { DriverEnvironment } from '../../driver.ts'
+import { Looks } from '../../looks.ts'
 import { storeIdentity } from '../../store-identity.ts'
 import type { StoreReport } from '../../volumes.ts'
 import { element, renderXml } from '../xml/element.ts'
@@ -26,8 +26,10 @@ export class Pools {
   readonly #names: readonly string[]
   readonly #calls: PoolCalls
   readonly #logger: Logger | undefined
-  /** One look at a time: each one at a file system that hangs binds a thread of this process. */
-  readonly #looks = new Map<string, Promise<FolderStore>>()
+  readonly #looks = new Looks<FolderStore>(
+    (name) => this.#read(name, AbortSignal.timeout(10 * LOOK_MS)),
+    LOOK_MS,
+  )
   /** Why each is left out, as last told. */
   readonly #missing = new Map<string, string>()
 
@@ -70,9 +72,8 @@ export class Pools {
   }
 
   async #find(name: string, signal: AbortSignal): Promise<FolderStore | undefined> {
-    const look = this.#looks.get(name) ?? this.#begin(name)
     try {
-      const store = await abortable(look, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]))
+      const store = await this.#looks.at(name, signal)
       this.#missing.delete(name)
       return store
     } catch (error) {
@@ -84,14 +85,6 @@ export class Pools {
       this.#missing.set(name, message)
       return undefined
     }
-  }
-
-  #begin(name: string): Promise<FolderStore> {
-    const look = this.#read(name, AbortSignal.timeout(10 * LOOK_MS))
-    this.#looks.set(name, look)
-    const end = () => void this.#looks.delete(name)
-    look.then(end, end)
-    return look
   }
 
   async #read(name: string, signal: AbortSignal): Promise<FolderStore> {
