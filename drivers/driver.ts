@@ -22,7 +22,7 @@ import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
-import type { AttachmentSpec, Volumes } from './volumes.ts'
+import type { AttachmentSpec, ReleasedVolume, Volumes } from './volumes.ts'
 
 /**
  * The abilities of a compute backend: a core that every driver has, and optional parts that are present exactly where
@@ -243,6 +243,7 @@ export interface InstanceReport {
   readonly fault?: string
   /** Which disk has no room, so that its backend has paused it, for operators; absent: none. Only `list` can know. */
   readonly noSpace?: string
+  readonly released?: readonly ReleasedVolume[]
 }
 
 export interface HostInventory {

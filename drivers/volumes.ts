@@ -49,8 +49,8 @@ export interface Volumes {
   attach(id: InstanceId, attachment: AttachmentSpec, signal: AbortSignal): Promise<string>
   /**
    * Afterwards the instance does not have the volume, neither now nor at its next start. Throws `conflict` when the
-   * guest does not release it in time: it has it still, and a repeat continues; for a suspended instance; and for the
-   * disk from which the guest starts.
+   * guest does not release it in time: it has it until it does or starts again, `list` says when, and a repeat continues;
+   * for a suspended instance; and for the disk from which the guest starts.
    */
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
 }
@@ -72,6 +72,12 @@ export interface StoreReport {
   readonly isShared: boolean
   /** A volume may be attached to several servers at a time. */
   readonly multiattach: boolean
+}
+
+/** A volume that an instance has not any more: its guest has released it after the detach had been given up. A repeat of the detach ends this. */
+export interface ReleasedVolume {
+  readonly id: VolumeId
+  readonly attachmentId: AttachmentId
 }
 
 export interface VolumeRef {

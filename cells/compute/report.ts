@@ -32,12 +32,15 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     ...(stores && { stores }),
     instances: guests
       .slice(0, reportedGuestsMax)
-      .map(({ id, powerState, endedWithHost = false, fault, noSpace }) => ({
+      .map(({ id, powerState, endedWithHost = false, fault, noSpace, released }) => ({
         id,
         powerState: POWER_STATES[powerState],
         endedWithHost: endedWithHost || fence.hasEnded(id),
         ...(fault !== undefined && { fault }),
         ...(noSpace !== undefined && { noSpace }),
+        ...(released && {
+          released: released.map(({ id: volumeId, attachmentId }) => ({ volumeId, attachmentId })),
+        }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,

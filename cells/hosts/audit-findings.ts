@@ -1,6 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
+import type { ReleasedVolume } from '#openapi/wire/volume.ts'
 import type { Instance } from '../conductor/instance.ts'
 
 /** Where the database and a host disagree about a guest. */
@@ -27,6 +28,12 @@ export type AuditFinding =
     }
   /** Its host had paused it for that, and has not any more. */
   | { readonly kind: 'has-space'; readonly instance: Instance; readonly powerState: number }
+  /** It has released volumes after their detach had been given up. */
+  | {
+      readonly kind: 'released'
+      readonly instance: Instance
+      readonly volumes: readonly ReleasedVolume[]
+    }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
   /** The guest is in a power state that changes nothing but the shown state. */
@@ -80,7 +87,18 @@ export function auditFindings(
   const differing = instances
     .filter((instance) => instance.sagaId === null && isOnHost(instance))
     .flatMap((instance) => differenceOf(instance, reported.get(instance.id)))
-  return [...unknown, ...differing]
+  return [...unknown, ...differing, ...releases(instances, reported)]
+}
+
+function releases(
+  instances: readonly Instance[],
+  reported: ReadonlyMap<string, ReportedGuest>,
+): readonly AuditFinding[] {
+  return instances.flatMap((instance) => {
+    const volumes = reported.get(instance.id)?.released ?? []
+    if (instance.sagaId !== null || volumes.length === 0) return []
+    return [{ kind: 'released', instance, volumes }]
+  })
 }
 
 function isOnHost(instance: Instance): boolean {

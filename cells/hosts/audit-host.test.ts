@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { InstanceId } from '#common/ids.ts'
+import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
 import { findInstance } from '../db/instances.ts'
@@ -68,4 +68,28 @@ test('a guest that its host has paused because a disk has no room says so until 
   for (const _ of [1, 2]) await seen({ powerState: 'crashed' })
   expect(await found(id)).toMatchObject({ vmState: 'stopped', powerState: 6, fault: null })
   list.mockRestore()
+})
+
+test('a volume that a guest has released late is told to the gateways, and the host need not say it again', async () => {
+  const operation = await cell.activeServer()
+  const id = operation.serverId as InstanceId
+  const volume = { id: newId<VolumeId>(), attachmentId: newId<AttachmentId>() }
+  const guests = await host.driver.list(signal())
+  const reports = guests.map((guest) =>
+    guest.id === id ? { ...guest, released: [volume] } : guest,
+  )
+  const list = vi.spyOn(host.driver, 'list').mockResolvedValue(reports)
+  const detach = vi.spyOn(host.driver.volumes!, 'detach').mockResolvedValue()
+
+  await auditHost(running.cell, host.id)
+
+  const { attachmentId } = volume
+  const row = await cell.waitForFeed(
+    'volume-released',
+    (each) => each.attachmentId === attachmentId,
+  )
+  expect(row).toMatchObject({ volumeId: volume.id })
+  await expect.poll(() => detach.mock.calls).toMatchObject([[id, attachmentId, {}]])
+  list.mockRestore()
+  detach.mockRestore()
 })

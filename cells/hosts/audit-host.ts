@@ -122,6 +122,8 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       const isResumed = powerState === POWER_STATES.running ? ('unpause' as const) : undefined
       return believe(cell, finding.instance, { powerState, fault: null }, isResumed)
     }
+    case 'released':
+      return finishDetaches(cell, hostId, finding)
     // A server stopped by its user is not billed; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')
@@ -168,6 +170,22 @@ function ownEvent({ id, placed }: Instance, event: PlainAct, at: number): Action
     host: placed?.host ?? null,
     isOwn: true,
   })
+}
+
+/** The gateways are told first: until the host has done its part, it says again what its guest has released. */
+async function finishDetaches(
+  { conductor }: Cell,
+  hostId: HostId,
+  { instance, volumes }: Extract<AuditFinding, { kind: 'released' }>,
+): Promise<void> {
+  const rows = volumes.map((volume): FeedBody => ({ kind: 'volume-released', ...volume }))
+  await conductor.db.transaction(async (tx) => queueFeedRow(tx, rows))
+  const { id: serverId, attempt } = instance
+  for (const { volumeId, attachmentId } of volumes) {
+    const operation = { id: newId(), serverId, attempt }
+    conductor.log.info({ server_id: serverId, volume_id: volumeId }, 'guest has released a volume')
+    await askHost(conductor, hostId, 'volume-detach', { operation, attachmentId }, workContext({}))
+  }
 }
 
 /** Afterwards the action is under way, unless the instance has changed meanwhile. */

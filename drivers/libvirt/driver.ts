@@ -39,6 +39,7 @@ import { libvirtCrashDump, libvirtPause, libvirtSuspend, reboot, start, stop } f
 import { libvirtRebuild } from './rebuild.ts'
 import { libvirtRescue } from './rescue.ts'
 import { libvirtResize } from './resize.ts'
+import type { DomainRef } from './rpc/refs.ts'
 import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
@@ -47,6 +48,7 @@ import { probeVirtType } from './virt-type.ts'
 import { diskCalls } from './volumes/disk-calls.ts'
 import { poolCalls } from './volumes/pool-calls.ts'
 import { Pools } from './volumes/pools.ts'
+import { withReleased } from './volumes/released.ts'
 import { libvirtVolumes } from './volumes/volumes.ts'
 import { watch } from './watch.ts'
 
@@ -113,8 +115,7 @@ export async function createLibvirtDriver(
     },
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
-    list: (signal) =>
-      listOwnDomains(host.domains, host.owner, (domain, s) => noSpaceOf(host, domain, s), signal),
+    list: (signal) => list(host, signal),
     start: (id, signal) => start(host, id, signal),
     stop: (id, graceMs, signal) => stop(host, id, graceMs, signal),
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
@@ -146,6 +147,12 @@ export async function createLibvirtDriver(
       await host.session[Symbol.asyncDispose]()
     },
   }
+}
+
+async function list(host: LibvirtHost, signal: AbortSignal) {
+  const fullOf = (domain: DomainRef, within: AbortSignal) => noSpaceOf(host, domain, within)
+  const reports = await listOwnDomains(host.domains, host.owner, fullOf, signal)
+  return withReleased(host, reports, signal)
 }
 
 /** Does the work until it has succeeded once in this process. */

@@ -7,6 +7,7 @@ import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import { HeardSite } from './site.ts'
 import { Trace } from './trace.ts'
+import { ReleasedVolume } from './volume.ts'
 
 /** The event of a build, as Nova's computes name it, which clients know. */
 export const BUILD_EVENT = 'compute__do_build_and_run_instance'
@@ -63,6 +64,8 @@ export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('volume-snapshot'), view: VolumeSnapshotView }),
   /** The cell has nothing of the snapshot any more. */
   Type.Object({ kind: Type.Literal('volume-snapshot-deleted'), snapshotId: Uuid, at: Time }),
+  /** A guest has released a volume after its detach had been given up. */
+  Type.Object({ kind: Type.Literal('volume-released'), ...ReleasedVolume.properties }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */
   Type.Object({ kind: Type.Literal('port'), portId: Uuid, isUp: Type.Boolean() }),
   /** Whether a floating IP leads where it is to, as a host with routers of its own says; `problem`: why it does not, for operators. */

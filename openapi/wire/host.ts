@@ -9,6 +9,7 @@ import { MoveProgress } from './migration.ts'
 import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
+  ReleasedVolume,
   VolumeCreate,
   VolumeDestroy,
   VolumeExport,
@@ -124,6 +125,8 @@ export const ReportedGuest = Type.Object({
   fault: Type.Optional(Type.String()),
   /** Which disk has no room, so that its backend has paused it; absent: none, or the host does not say. */
   noSpace: Type.Optional(Type.String()),
+  /** Volumes that it has not any more, though their detach was given up; absent: none. */
+  released: Type.Optional(Type.Array(ReleasedVolume)),
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 

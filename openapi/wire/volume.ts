@@ -60,6 +60,10 @@ export const VolumeListAnswer = Type.Object({
   hasMore: Type.Optional(Type.Boolean()),
 })
 
+/** A volume that a guest has released after its detach had been given up. */
+export const ReleasedVolume = Type.Object({ volumeId: Uuid, attachmentId: Uuid })
+export type ReleasedVolume = Static<typeof ReleasedVolume>
+
 /** How a server has a volume. */
 export const WireAttachment = Type.Object({
   id: Uuid,

@@ -225,6 +225,44 @@ describe.skipIf(why !== undefined)(
         expect(await world.leftovers(spec.id)).toEqual([])
       })
 
+      test.runIf(isFullRun)(
+        'that releases it late has it until then, and not any more',
+        async () => {
+          const spec = instanceSpec(image)
+          const ref = { store, id: newId<VolumeId>() }
+          const attachmentId = newId<AttachmentId>()
+          const wanted = { ...ref, attachmentId, isReadOnly: false, isShared: false }
+          await driver.volumes!.create({ ...ref, bytes: MIB }, signal())
+          await driver.spawn({ ...spec, volumes: [wanted] }, signal())
+          const consoleOf = async () =>
+            Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString()
+          await expect.poll(consoleOf, { timeout: BOOT_MS }).toContain('READY')
+          await driver.pause!.pause(spec.id, signal())
+
+          const detached = driver.volumes!.detach(spec.id, attachmentId, signal())
+          await expect(detached).rejects.toMatchObject({ kind: 'conflict' })
+          const report = async () => (await driver.list(signal())).find(({ id }) => id === spec.id)
+          expect(await report()).not.toHaveProperty('released')
+          const destroyed = driver.volumes!.destroy(ref, signal())
+          await expect(destroyed).rejects.toMatchObject({ kind: 'conflict' })
+
+          await driver.pause!.unpause(spec.id, signal())
+          await expect.poll(report).toMatchObject({ released: [{ id: ref.id, attachmentId }] })
+          // Another guest may have it already, and the instance is not given it back.
+          const other = {
+            ...instanceSpec(world.image),
+            volumes: [{ ...wanted, attachmentId: newId<AttachmentId>() }],
+          }
+          await driver.spawn(other, signal())
+          await driver.reboot(spec.id, 'hard', 0, signal())
+          await driver.destroy(other.id, signal())
+          await driver.volumes!.destroy(ref, signal())
+          await driver.volumes!.detach(spec.id, attachmentId, signal())
+          expect(await report()).not.toHaveProperty('released')
+          await driver.destroy(spec.id, signal())
+        },
+      )
+
       test('starts from a volume of an image, and the next one from a snapshot that was made while it ran', async () => {
         const ref = { store, id: newId<VolumeId>() }
         const copy = { store, id: newId<VolumeId>() }
@@ -256,7 +294,7 @@ describe.skipIf(why !== undefined)(
       })
 
       test.runIf(isFullRun)(
-        'that does not release it is a conflict, and has it until it does',
+        'that does not release it is a conflict, and has it until it starts again',
         async () => {
           const spec = instanceSpec(world.image)
           const ref = { store, id: newId<VolumeId>() }
@@ -270,8 +308,15 @@ describe.skipIf(why !== undefined)(
           for (const _ of [1, 2]) await expect(detach()).rejects.toMatchObject({ kind: 'conflict' })
           const destroyed = driver.volumes!.destroy(ref, signal())
           await expect(destroyed).rejects.toMatchObject({ kind: 'conflict' })
-          await driver.stop(spec.id, 0, signal())
+          const released = async (from = driver) =>
+            (await from.list(signal())).find(({ id }) => id === spec.id)?.released
+          expect(await released()).toBeUndefined()
+          await driver.reboot(spec.id, 'hard', 0, signal())
+          await using again = await world.open()
+          for (const each of [driver, again])
+            expect(await released(each)).toEqual([{ id: ref.id, attachmentId }])
           await detach()
+          expect(await released()).toBeUndefined()
 
           await driver.volumes!.destroy(ref, signal())
           await driver.destroy(spec.id, signal())

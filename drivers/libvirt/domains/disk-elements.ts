@@ -52,7 +52,7 @@ export function diskElements({
   )
   // A rescue may take one of the names.
   const targets = targetsAfter(own.length + (rescue === undefined && root === undefined ? 0 : 1))
-  const others = volumes.filter((volume) => volume !== root)
+  const others = volumes.filter((volume) => volume !== root && volume.isLeaving !== true)
   return [
     ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
     ...(root === undefined ? [] : [volumeDisk(root, 'vda')]),

@@ -39,8 +39,8 @@ export function attachVolume(
     const isNew = volumes.every((each) => each.attachmentId !== attachment.attachmentId)
     await host.volumeLocks.run(volume.id, signal, async () => {
       await volumeSize(volume.path, volume.id)
-      await refuseOtherHolders(host, id, volume)
-      if (isNew) await keepVolumes(host, id, [...volumes, volume])
+      await refuseOtherHolders(host, id, volume, signal)
+      await keepVolumes(host, id, isNew ? [...volumes, volume] : withVolume(volumes, volume))
     })
     try {
       return await plugIn(host, domain, volume, signal)
@@ -66,6 +66,7 @@ export function detachVolume(
     if (volume.isRoot === true)
       throw new Failure('conflict', `Instance ${id} starts from volume ${volume.id}.`)
     await refuseSaved(host, domain, signal)
+    await keepVolumes(host, id, withVolume(volumes, { ...volume, isLeaving: true }))
     await unplug(host, domain, volume, signal)
     await keepVolumes(
       host,
@@ -110,7 +111,7 @@ export async function refuseTaken(
   for (const volume of volumes)
     await host.volumeLocks.run(volume.id, signal, async () => {
       await volumeSize(volume.path, volume.id)
-      await refuseOtherHolders(host, id, volume)
+      await refuseOtherHolders(host, id, volume, signal)
     })
 }
 
@@ -183,13 +184,22 @@ async function refuseOtherHolders(
   host: LibvirtHost,
   id: InstanceId,
   { id: volumeId, attachmentId, isShared }: AttachedVolume,
+  signal: AbortSignal,
 ): Promise<void> {
-  const others = (await holdersOf(host, volumeId)).filter(
+  const others = (await holdersOf(host, volumeId, signal)).filter(
     ({ instance, volume }) => instance !== id || volume.attachmentId !== attachmentId,
   )
   const other = others.find(({ volume }) => !volume.isShared || !isShared)
   if (other === undefined) return
   throw new Failure('conflict', `Instance ${other.instance} has volume ${volumeId}.`)
+}
+
+/** The volumes with one of them as it is now, in the same order. */
+function withVolume(
+  volumes: readonly AttachedVolume[],
+  changed: AttachedVolume,
+): readonly AttachedVolume[] {
+  return volumes.map((each) => (each.attachmentId === changed.attachmentId ? changed : each))
 }
 
 /** The memory that was saved goes with the disks there were then. */

@@ -18,11 +18,33 @@ export interface Holder {
 }
 
 /** The instances of this host that have the volume. */
-export async function holdersOf(host: LibvirtHost, id: VolumeId): Promise<readonly Holder[]> {
-  const records = await listInstanceRecords(host.stateDirectory)
-  return [...records].flatMap(([instance, { volumes = [] }]) =>
-    volumes.filter((volume) => volume.id === id).map((volume) => ({ instance, volume })),
-  )
+export async function holdersOf(
+  host: LibvirtHost,
+  id: VolumeId,
+  signal: AbortSignal,
+): Promise<readonly Holder[]> {
+  const holders: Holder[] = []
+  for (const [instance, { volumes = [] }] of await listInstanceRecords(host.stateDirectory))
+    for (const volume of volumes)
+      if (volume.id === id && !(await isReleased(host, { instance, volume }, signal)))
+        holders.push({ instance, volume })
+  return holders
+}
+
+/** Whether the guest has let a volume go that it was asked for, by itself or because it has ended. */
+export async function isReleased(
+  host: LibvirtHost,
+  { instance, volume }: Holder,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (volume.isLeaving !== true) return false
+  const domain = await findOwnDomain(host.domains, host.owner, instance, signal)
+  if (domain === undefined) return false
+  // The memory that was saved goes with it.
+  if (await host.domains.isSaved(domain, signal)) return false
+  const xml = parseXml(await host.devices.xml(domain, signal))
+  const stored = parseXml(await host.disks.definition(domain, signal))
+  return [xml, stored].every((each) => targetOf(each, volume.attachmentId) === undefined)
 }
 
 /** A guest that has a volume open. */
@@ -37,7 +59,7 @@ export async function openDisksOf(
   id: VolumeId,
   signal: AbortSignal,
 ): Promise<readonly OpenDisk[]> {
-  const disks = (await holdersOf(host, id)).map(async (holder) => {
+  const disks = (await holdersOf(host, id, signal)).map(async (holder) => {
     const { domains, owner } = host
     const domain = await findOwnDomain(domains, owner, holder.instance, signal)
     if (domain === undefined || (await isOff(host, domain, signal))) return []

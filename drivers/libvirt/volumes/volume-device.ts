@@ -7,6 +7,8 @@ import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
 /** A volume of an instance, as its record keeps it. */
 export interface AttachedVolume extends AttachmentSpec {
   readonly path: string
+  /** The guest was asked to release it; absent: it was not. Its definition does not have it. */
+  readonly isLeaving?: true
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')

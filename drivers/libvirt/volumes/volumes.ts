@@ -154,7 +154,7 @@ async function refuseUsed(
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const [holder] = await holdersOf(host, id)
+  const [holder] = await holdersOf(host, id, signal)
   if (holder !== undefined)
     throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
   await refuseOpen(path, id, signal)

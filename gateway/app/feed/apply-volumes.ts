@@ -3,6 +3,7 @@ import type { CellId } from '#common/ids.ts'
 import type { FeedRow } from '#openapi/wire/feed.ts'
 import { findVolume, lockVolumes } from '../../db/volumes.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
+import { endAttachment } from '../volumes/hold-volume.ts'
 
 /**
  * Applies what a cell says of volumes, in the order of its feed. A row about a volume that was not given to this cell,
@@ -15,7 +16,8 @@ export async function applyVolumes(
 ): Promise<void> {
   const ids = rows.flatMap(({ body }) => {
     if (body.kind === 'volume') return [body.view.volumeId]
-    return body.kind === 'volume-deleted' ? [body.volumeId] : []
+    const names = body.kind === 'volume-deleted' || body.kind === 'volume-released'
+    return names ? [body.volumeId] : []
   })
   if (ids.length === 0) return
   // All are locked in one order, so that two gateways never wait for each other.
@@ -27,6 +29,9 @@ export async function applyVolumes(
     } else if (body.kind === 'volume-deleted') {
       const volume = await findVolume(tx, body.volumeId)
       if (volume !== undefined) await recordVolumeGone(tx, cellId, volume, body.attempt)
+    } else if (body.kind === 'volume-released') {
+      const volume = await findVolume(tx, body.volumeId)
+      if (volume?.cellId === cellId) await endAttachment(tx, volume, body.attachmentId)
     }
   }
 }

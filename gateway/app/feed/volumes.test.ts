@@ -12,7 +12,11 @@ import {
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
-import { attachmentsOfVolumes, insertAttachment } from '../../db/volume-attachments.ts'
+import {
+  attachmentsOfVolumes,
+  insertAttachment,
+  updateAttachment,
+} from '../../db/volume-attachments.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
 import {
   findVolume,
@@ -23,7 +27,7 @@ import {
 } from '../../db/volumes.ts'
 import { waitingWork } from '../../db/waiting-work.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { releaseVolumes } from '../volumes/hold-volume.ts'
+import { releaseVolumes, showAttached } from '../volumes/hold-volume.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
 import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
 import { applyVolumes } from './apply-volumes.ts'
@@ -153,6 +157,29 @@ test('a volume that goes with its server is deleted as soon as that is gone, not
   expect(await findVolume(db, id)).toMatchObject({ status: 'deleting', isDeleting: true })
   expect(await waitingWork(db, lease)).toContain('volumes')
   expect(await unownedVolumeDeletes(db, [], 10_000, 10)).toContain(id)
+})
+
+test('a volume that its guest released late is free, if its own cell says so, and only that attachment ends', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  const attachment = { id: newId<AttachmentId>(), volumeId: id, serverId: newId<InstanceId>() }
+  const how = { tag: null, isRoot: false, device: null, deletesVolume: true }
+  await db.transaction(async (tx) => {
+    await insertAttachment(tx, { ...attachment, ...how })
+    await updateAttachment(tx, attachment.id, { state: 'attached' })
+    await showAttached(tx, (await lockVolume(tx, id))!)
+  })
+  const released = (attachmentId: string): FeedBody => {
+    return { kind: 'volume-released', volumeId: id, attachmentId }
+  }
+
+  await apply([released(newId())])
+  await apply([released(attachment.id)], newId<CellId>())
+  expect(await findVolume(db, id)).toMatchObject({ status: 'in-use' })
+  for (const _ of [1, 2]) await apply([released(attachment.id)])
+
+  expect(await attachmentsOfVolumes(db, [id])).toEqual([])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'available', isDeleting: false })
 })
 
 test('an extension that its store refused gives back what it was charged', async () => {

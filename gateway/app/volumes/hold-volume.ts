@@ -90,6 +90,16 @@ export async function showAttached(tx: Tx, volume: Volume): Promise<void> {
     await writeLockedVolume(tx, volume.id, { status }, { isIntent: false })
 }
 
+/** Afterwards the server does not have the locked volume, whose host says that. */
+export async function endAttachment(tx: Tx, volume: Volume, id: string): Promise<void> {
+  const attachments = await attachmentsOfVolumes(tx, [volume.id])
+  const attachment = attachments.find((each) => each.id === id)
+  if (attachment === undefined) return
+  await removeAttachment(tx, attachment.id)
+  await showAttached(tx, volume)
+  await showServerVolumes(tx, attachment.serverId)
+}
+
 /** The statuses of a whole volume, by its attachments. */
 export const HOLDING: ReadonlySet<VolumeStatus> = new Set([
   'available',
