@@ -36,6 +36,7 @@ import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
 import { openImageCache } from './image-cache/open-image-cache.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
+import { auditStores } from './reconcilers/audit-stores.ts'
 import { fenceHosts } from './reconcilers/fence-hosts.ts'
 import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
@@ -273,6 +274,7 @@ function quietReconcilers(cell: Cell, holder: string, config: CellConfig): reado
     sendContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),
+    auditStores(cell, holder),
     purge(cell, holder, config.retention),
     ...(config.fencing === undefined ? [] : [fenceHosts(cell, holder, config.fencing)]),
   ]

@@ -74,6 +74,11 @@ export async function recordStores(
       .values(added.map((storeId) => ({ storeId, hostId })))
 }
 
+/** Afterwards the store shows how many objects of it the cell does not know. */
+export async function recordUnknownObjects(db: Executor, id: string, count: number): Promise<void> {
+  await db.orm.update(stores).set({ unknownObjects: count }).where(eq(stores.id, id))
+}
+
 const PURGE = sqlStatement(sql`
   delete s from stores s where s.promised_gb = 0
     and not exists (select 1 from store_hosts h where h.store_id = s.id)

@@ -4,6 +4,7 @@ import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, SagaId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { VolumeSnapshotState } from '#openapi/wire/cell-volume-snapshot.ts'
 import type { VolumeSnapshot } from '../volumes/volume-snapshot.ts'
+import { feedState } from './schema/feed.ts'
 import { stores, volumeSnapshotAnswers, volumeSnapshots } from './schema/volumes.ts'
 import type { VolumeAttempt, VolumeOutcome } from './volumes.ts'
 
@@ -103,6 +104,14 @@ export async function volumeSnapshotPage(
   return rows.map(fromRow)
 }
 
+/** The snapshots that the cell has in a store. */
+export async function snapshotsInStore(
+  db: Executor,
+  storeId: string,
+): Promise<readonly VolumeSnapshot[]> {
+  return (await snapshotRows(db).where(eq(volumeSnapshots.storeId, storeId))).map(fromRow)
+}
+
 /** Writes the snapshot, unless it has changed since it was seen; false when it has. */
 export async function updateSeenSnapshot(
   tx: Tx,
@@ -137,6 +146,17 @@ export async function findSnapshotAnswer(
     .from(volumeSnapshotAnswers)
     .where(eq(volumeSnapshotAnswers.snapshotId, id))
   return row && { outcome: row.outcome as VolumeOutcome, reason: row.reason }
+}
+
+/** True if the snapshot was asked for after the database was last restored, and is over. */
+export async function isSnapshotEnded(db: Executor, id: string): Promise<boolean> {
+  const { snapshotId, outcome, createdAt } = volumeSnapshotAnswers
+  const [row] = await db.orm
+    .select({ outcome, isComplete: sql<number>`${createdAt} > ${feedState.beganAt}` })
+    .from(volumeSnapshotAnswers)
+    .innerJoin(feedState, sql`true`)
+    .where(eq(snapshotId, id))
+  return row?.outcome === 'deleted' && row.isComplete === 1
 }
 
 /** Afterwards the snapshot is known to be over here. */

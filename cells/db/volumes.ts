@@ -1,10 +1,11 @@
-import { and, asc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, SagaId, VolumeId } from '#common/ids.ts'
 import type { VolumeAttemptRef, VolumeState } from '#openapi/wire/cell-volume.ts'
 import type { Volume } from '../volumes/volume.ts'
+import { feedState } from './schema/feed.ts'
 import { stores, volumeAttempts, volumes } from './schema/volumes.ts'
 
 const p = sql.placeholder
@@ -104,6 +105,11 @@ export async function volumePage(
   return rows.map(fromRow)
 }
 
+/** The volumes that the cell has in a store. */
+export async function volumesInStore(db: Executor, storeId: string): Promise<readonly Volume[]> {
+  return (await volumeRows(db).where(eq(volumes.storeId, storeId))).map(fromRow)
+}
+
 /** Writes the volume, unless it has changed since it was seen; false when it has. */
 export async function updateSeenVolume(tx: Tx, seen: Volume, to: Volume): Promise<boolean> {
   const { affectedRows } = await tx.run(UPDATE_SEEN, { ...to, seenVersion: seen.version })
@@ -150,6 +156,23 @@ export async function findVolumeAttempt(
     .from(volumeAttempts)
     .where(and(eq(volumeAttempts.volumeId, volumeId), eq(volumeAttempts.attempt, attempt)))
   return row && { outcome: row.outcome as VolumeOutcome, reason: row.reason }
+}
+
+/**
+ * The newest attempt of a volume, if that is over and was begun after the database was last restored, so that there cannot
+ * have been a newer one; undefined otherwise.
+ */
+export async function endedVolumeAttempt(db: Executor, id: string): Promise<number | undefined> {
+  const { volumeId, attempt, outcome, createdAt } = volumeAttempts
+  const [newest] = await db.orm
+    .select({ attempt, outcome, isComplete: sql<number>`${createdAt} > ${feedState.beganAt}` })
+    .from(volumeAttempts)
+    .innerJoin(feedState, sql`true`)
+    .where(eq(volumeId, id))
+    .orderBy(desc(attempt))
+    .limit(1)
+  if (newest?.outcome !== 'deleted' || newest.isComplete !== 1) return undefined
+  return newest.attempt
 }
 
 /** Afterwards the attempt is known to be over here. */

@@ -20,6 +20,7 @@ function store(name: string, change: Partial<StoreState> = {}): StoreState {
     freeBytes: 10 * GIB,
     isShared: true,
     multiattach: false,
+    unknownObjects: 0,
     promisedGb: 0,
     hostIds: [],
     hosts: [{ id: `host of ${name}` as HostId, name: `at ${name}`, zone: 'nova', isUp: true }],

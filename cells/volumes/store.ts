@@ -9,6 +9,8 @@ export const GIB = 2 ** 30
 export interface Store extends Readonly<WireStore> {
   /** The sum of the sizes of its volumes and their snapshots, GiB. */
   readonly promisedGb: number
+  /** Volumes and snapshots in it with the cell's stamp that the cell did not know at its last look. */
+  readonly unknownObjects: number
   readonly hostIds: readonly HostId[]
 }
 
@@ -20,6 +22,7 @@ export function promiseLimitGb({ totalBytes }: Pick<Store, 'totalBytes'>, ratio:
 /** A store as its cell offers it to gateways. */
 export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
   const { id, name, engine, totalBytes, freeBytes, promisedGb, multiattach, hostIds } = store
+  const { unknownObjects } = store
   const known = hostIds.flatMap((hostId) => hosts.get(hostId) ?? [])
   return {
     id,
@@ -29,6 +32,7 @@ export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
     totalGb: Math.floor(totalBytes / GIB),
     freeGb: Math.floor(freeBytes / GIB),
     promisedGb,
+    unknownObjects,
     multiattach,
     isUp: known.some((host) => hosts.isUp(host)),
   }

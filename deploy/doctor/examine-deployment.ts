@@ -8,12 +8,13 @@ import { connectSystem } from '../nats/connect-system.ts'
 import { processStates } from '../status/process-states.ts'
 import { describeEndedProcesses, supervisionOf } from '../supervisor/supervision.ts'
 import { busOf, databaseServersOf, writerOf } from '../up/services.ts'
+import { examineStores } from './examine-stores.ts'
 import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
 const CONNECT_LIMIT_MS = 3_000
 
-/** Whether every process runs, whether database, bus and gateways answer, and whether operations wait for an operator. */
+/** Whether every process runs, whether database, bus and gateways answer, whether operations wait for an operator, and whether stores hold what no cell knows. */
 export async function examineDeployment(
   layout: Layout,
   state: DeploymentState,
@@ -30,6 +31,7 @@ export async function examineDeployment(
         withDeadline(CONNECT_LIMIT_MS, writerOf(databases).then(openAndClose)),
       ),
       examineStuck(state, (database) => databases.rootUrl(database)),
+      examineStores(state.cells, (database) => databases.rootUrl(database)),
     )
   if (bus !== undefined)
     probes.push(

@@ -25,6 +25,8 @@ export const StoreSummary = Type.Object({
   freeGb: Type.Integer({ minimum: 0 }),
   /** The sizes of its volumes and their snapshots, used or not. */
   promisedGb: Type.Integer({ minimum: 0 }),
+  /** Volumes and snapshots in it that the cell made and does not know any more; absent: the cell does not look. */
+  unknownObjects: Type.Optional(Type.Integer({ minimum: 0 })),
   multiattach: Type.Boolean(),
   /** False: no host that is up reaches it. */
   isUp: Type.Boolean(),

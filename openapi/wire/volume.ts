@@ -59,6 +59,7 @@ export const VolumeListAnswer = Type.Object({
   /** True: those after the last one have to be asked for. */
   hasMore: Type.Optional(Type.Boolean()),
 })
+export type VolumeListAnswer = Static<typeof VolumeListAnswer>
 
 /** A volume that a guest has released after its detach had been given up. */
 export const ReleasedVolume = Type.Object({ volumeId: Uuid, attachmentId: Uuid })

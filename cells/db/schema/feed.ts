@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { bigint, index, int, mediumtext, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, uuid } from '#common/db/columns.ts'
 
@@ -20,6 +21,8 @@ export const feedState = mysqlTable('feed_state', {
   id: int('id').primaryKey(),
   /** Random, new with the database: positions of another incarnation mean nothing. */
   incarnation: uuid('incarnation').notNull(),
+  /** What the database says of later times is complete: it was not restored since. */
+  beganAt: time('began_at').notNull().default(sql`now(3)`),
   /** The highest number given. */
   last: bigint('last', { mode: 'number' }).notNull(),
   /** The highest number the gateways have applied. */

@@ -12,6 +12,8 @@ export const stores = mysqlTable('stores', {
   multiattach: boolean('multiattach').notNull(),
   /** The sum of the sizes of its volumes and their snapshots; a claim raises it by one conditional update. */
   promisedGb: bigint('promised_gb', { mode: 'number' }).notNull().default(0),
+  /** Volumes and snapshots with the cell's stamp that the cell did not know at its last look. */
+  unknownObjects: int('unknown_objects').notNull().default(0),
   updatedAt: time('updated_at').notNull(),
 })
 

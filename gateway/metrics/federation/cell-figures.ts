@@ -29,6 +29,11 @@ export function cellFigures(registry: Registry): (read: CellsRead) => void {
   const age = gauge('weir_cell_heartbeat_age_seconds', 'Time since this gateway heard the cell')
   const release = gauge('weir_cell_release_info', 'The release of the cell, always 1', 'release')
   const stuck = gauge('weir_cell_stuck_sagas', 'Sagas of the cell that wait for an operator')
+  const unknown = gauge(
+    'weir_store_unknown_objects',
+    'Volumes and snapshots in the store that its cell does not know',
+    'store',
+  )
   const missing = gauge(
     'weir_index_missing_servers',
     'Servers the index has and a full copy of their cell had not',
@@ -44,6 +49,13 @@ export function cellFigures(registry: Registry): (read: CellsRead) => void {
     age(cells.flatMap(({ id, name }) => sampleIf(ageS(heardOf(id)), name)))
     release(cells.map(({ name, summary }) => [1, name, summary?.release ?? '']))
     stuck(cells.map(({ name, summary }) => [summary?.stuckSagas ?? 0, name]))
+    unknown(
+      cells.flatMap(({ name, summary }) =>
+        (summary?.stores ?? []).map(
+          (store): Sample => [store.unknownObjects ?? 0, name, store.name],
+        ),
+      ),
+    )
     missing(cells.map(({ id, name }) => [missingOf.get(id) ?? 0, name]))
     const positions = new Map(applied.map((each) => [each.cellId, each]))
     lag(cells.flatMap(({ id, name }) => sampleIf(lagOf(heardOf(id), positions.get(id)), name)))
