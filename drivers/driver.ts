@@ -53,7 +53,7 @@ export interface Driver extends AsyncDisposable {
   stop(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
   /** Afterwards the guest has started again. `soft` asks the guest and falls back to `hard` after `graceMs`. */
   reboot(id: InstanceId, how: RebootKind, graceMs: number, signal: AbortSignal): Promise<void>
-  /** Calls `listener` on every change of power state the backend tells of, until disposed. Never replays. */
+  /** Calls `listener` on every change of power state and every late release of a volume that the backend tells of, until disposed. Never replays. */
   watch(listener: (report: InstanceReport) => void): AsyncDisposable
   readonly pause?: Pause
   readonly suspend?: Suspend

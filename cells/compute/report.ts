@@ -1,7 +1,7 @@
 import { errorChain, isFailure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { capabilitiesOf, type HostInventory, type InstanceReport } from '#drivers/driver.ts'
-import type { HostReport } from '#openapi/wire/host.ts'
+import type { HostReport, ReportedGuest } from '#openapi/wire/host.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
 import { reachedStores } from './volumes/stores.ts'
@@ -38,12 +38,20 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
         endedWithHost: endedWithHost || fence.hasEnded(id),
         ...(fault !== undefined && { fault }),
         ...(noSpace !== undefined && { noSpace }),
-        ...(released && {
-          released: released.map(({ id: volumeId, attachmentId }) => ({ volumeId, attachmentId })),
-        }),
+        ...wireReleased(released),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,
+  }
+}
+
+/** As the cell is told of them. */
+export function wireReleased(
+  released: InstanceReport['released'],
+): Pick<ReportedGuest, 'released'> {
+  if (released === undefined) return {}
+  return {
+    released: released.map(({ id: volumeId, attachmentId }) => ({ volumeId, attachmentId })),
   }
 }
 

@@ -6,7 +6,7 @@ import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { HostReport } from '#openapi/wire/host.ts'
 import { reportSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
-import { hostReport } from './report.ts'
+import { hostReport, wireReleased } from './report.ts'
 
 /** The part of a connection that a reporter uses. */
 type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
@@ -34,8 +34,8 @@ export class Reporter implements AsyncDisposable {
     this.#compute = compute
     this.#nats = nats
     this.#clock = clock
-    this.#watch = compute.driver.watch(({ id, powerState, fault }) => {
-      const power = { id, powerState: POWER_STATES[powerState] }
+    this.#watch = compute.driver.watch(({ id, powerState, fault, released }) => {
+      const power = { id, powerState: POWER_STATES[powerState], ...wireReleased(released) }
       this.#publish('power', { ...power, ...(fault !== undefined && { fault }) })
     })
     this.#loops = Promise.all([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
+import { reportSubject } from '#openapi/wire.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
 import { findInstance } from '../db/instances.ts'
@@ -81,9 +82,12 @@ test('a volume that a guest has released late is told to the gateways, and the h
   const list = vi.spyOn(host.driver, 'list').mockResolvedValue(reports)
   const detach = vi.spyOn(host.driver.volumes!, 'detach').mockResolvedValue()
 
-  await auditHost(running.cell, host.id)
-
   const { attachmentId } = volume
+  const released = [{ volumeId: volume.id, attachmentId }]
+  const { nats, cellId } = running.cell.conductor
+  const subject = reportSubject(cellId, host.id, 'power')
+  nats.publish(subject, JSON.stringify({ id, powerState: 1, released }))
+
   const row = await cell.waitForFeed(
     'volume-released',
     (each) => each.attachmentId === attachmentId,

@@ -173,7 +173,8 @@ export class HostListener implements AsyncDisposable {
 
   /** Every boot reports a guest that runs; one that does not run, and is not being changed, is audited. */
   #doubt(power: Power): void {
-    if (power.powerState === POWER_STATES.running && power.fault === undefined) return
+    const { powerState, fault, released } = power
+    if (powerState === POWER_STATES.running && fault === undefined && released === undefined) return
     this.#doubted.set(power.id, power)
     if (this.#doubted.size === 1) this.#doubting = this.#checkDoubted()
   }
@@ -188,10 +189,11 @@ export class HostListener implements AsyncDisposable {
         log.warn(errorFields(result.reason), 'power state not checked')
   }
 
-  async #check({ id, powerState, fault }: Power): Promise<void> {
+  async #check({ id, powerState, fault, released }: Power): Promise<void> {
     const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
     if (instance === undefined || instance.sagaId !== null) return
-    if (instance.placed !== null && (instance.powerState !== powerState || fault !== undefined))
+    const isNews = instance.powerState !== powerState || fault !== undefined
+    if (instance.placed !== null && (isNews || released !== undefined))
       await this.#audit(instance.placed.hostId)
   }
 

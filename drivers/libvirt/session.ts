@@ -15,8 +15,9 @@ const BACKOFF_MAX_MS = 5_000
 const AUTH_NONE = 0
 /** libvirt's src/libvirt_internal.h: VIR_DRV_FEATURE_PROGRAM_KEEPALIVE. */
 const FEATURE_PROGRAM_KEEPALIVE = 10
-/** virDomainEventID: lifecycle changes. */
+/** virDomainEventID. */
 const EVENT_LIFECYCLE = 0
+const EVENT_DEVICE_REMOVED = 15
 /** 8.0.0: networkUpdate takes its arguments in the documented order, and DHCP entries change live. */
 const LIBRARY_VERSION_MIN = 8_000_000
 
@@ -28,6 +29,12 @@ export interface LifecycleEvent {
   readonly detail: number
 }
 
+/** A guest has released a device. */
+export interface RemovalEvent {
+  readonly domain: DomainRef
+  readonly alias: string
+}
+
 /**
  * A connection to one daemon that comes back by itself. While the daemon is away every call throws `unavailable`
  * at once, so nothing piles up; as soon as it is back, events are asked for again and calls go through.
@@ -37,6 +44,7 @@ export class LibvirtSession implements AsyncDisposable {
   readonly #logger: Logger | undefined
   readonly #stop = new AbortController()
   readonly #listeners = new Set<(event: LifecycleEvent) => void>()
+  readonly #removalListeners = new Set<(event: RemovalEvent) => void>()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #loop: Promise<void>
   #connection: RpcConnection | undefined
@@ -71,6 +79,12 @@ export class LibvirtSession implements AsyncDisposable {
     return () => this.#listeners.delete(listener)
   }
 
+  /** The same for every device that a guest releases. */
+  onRemoval(listener: (event: RemovalEvent) => void): () => void {
+    this.#removalListeners.add(listener)
+    return () => this.#removalListeners.delete(listener)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     this.#connection?.[Symbol.dispose]()
@@ -99,8 +113,10 @@ export class LibvirtSession implements AsyncDisposable {
       )
       await greet(connection, this.#address.driverUri)
       // Of all domains.
-      const events = new XdrWriter().int(EVENT_LIFECYCLE).uint(0)
-      await connection.call(PROCEDURES.domainEventCallbackRegister, events.bytes())
+      for (const event of [EVENT_LIFECYCLE, EVENT_DEVICE_REMOVED]) {
+        const events = new XdrWriter().int(event).uint(0)
+        await connection.call(PROCEDURES.domainEventCallbackRegister, events.bytes())
+      }
       if (this.#stop.signal.aborted) return true
       this.#connection = connection
       this.#away = false
@@ -122,10 +138,15 @@ export class LibvirtSession implements AsyncDisposable {
   }
 
   #deliver(procedure: number, body: XdrReader): void {
-    if (procedure !== PROCEDURES.domainEventCallbackLifecycle) return
-    body.int() // The callback's id: there is one, for all domains.
-    const event = { domain: body.domain(), event: body.int(), detail: body.int() }
-    for (const listener of this.#listeners) listener(event)
+    if (procedure === PROCEDURES.domainEventCallbackLifecycle) {
+      body.int() // The callback's id: there is one, for all domains.
+      const event = { domain: body.domain(), event: body.int(), detail: body.int() }
+      for (const listener of this.#listeners) listener(event)
+    } else if (procedure === PROCEDURES.domainEventCallbackDeviceRemoved) {
+      body.int()
+      const event = { domain: body.domain(), alias: body.text() }
+      for (const listener of this.#removalListeners) listener(event)
+    }
   }
 }
 

@@ -114,6 +114,8 @@ export const InstancePower = Type.Object({
   powerState: Type.Integer(),
   /** Why its backend counts it as failed; absent: it does not. */
   fault: Type.Optional(Type.String()),
+  /** Volumes that it has released late; absent: none. */
+  released: Type.Optional(Type.Array(ReleasedVolume)),
 })
 
 export const ReportedGuest = Type.Object({

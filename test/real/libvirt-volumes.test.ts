@@ -9,7 +9,7 @@ import {
   type VolumeSnapshotId,
 } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver, ImageSpec } from '#drivers/driver.ts'
+import type { Driver, ImageSpec, InstanceReport } from '#drivers/driver.ts'
 import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
@@ -246,8 +246,12 @@ describe.skipIf(why !== undefined)(
           const destroyed = driver.volumes!.destroy(ref, signal())
           await expect(destroyed).rejects.toMatchObject({ kind: 'conflict' })
 
+          const told: InstanceReport[] = []
+          await using _watch = driver.watch((each) => told.push(each))
           await driver.pause!.unpause(spec.id, signal())
           await expect.poll(report).toMatchObject({ released: [{ id: ref.id, attachmentId }] })
+          const toldOf = () => told.filter(({ released }) => released !== undefined)
+          await expect.poll(toldOf).toMatchObject([{ id: spec.id, released: [{ attachmentId }] }])
           // Another guest may have it already, and the instance is not given it back.
           const other = {
             ...instanceSpec(world.image),

@@ -55,6 +55,7 @@ export const PROCEDURES = {
   domainMigratePerform3Params: 305,
   domainEventCallbackRegister: 316,
   domainEventCallbackLifecycle: 318,
+  domainEventCallbackDeviceRemoved: 333,
   connectGetDomainCapabilities: 342,
   connectGetAllDomainStats: 344,
   domainDefineXmlFlags: 350,
