@@ -1,16 +1,13 @@
-import { mkdir, readFile, symlink } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type AttachmentId, type HostId, newId, type VolumeId } from '#common/ids.ts'
+import { type AttachmentId, newId, type VolumeId } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver, InstanceSpec } from '#drivers/driver.ts'
+import type { Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { isFullRun } from '#test/env/full-run.ts'
-import {
-  driverVolumeMovesContract,
-  type LinkedHosts,
-} from '../contract/driver-volume-moves.contract.ts'
-import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
+import { driverVolumeMovesContract } from '../contract/driver-volume-moves.contract.ts'
+import { printed, startHosts } from './libvirt-pool-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io', 'genisoimage', 'syslinux']
@@ -18,51 +15,6 @@ const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const BOOT_MS = 180_000
 const MIB = 1024 ** 2
 const why = whyNoGuests(COMMANDS)
-
-interface World extends LinkedHosts {
-  readonly one: LibvirtHarness
-  /** The folder of the storage pool. */
-  readonly pool: string
-}
-
-/** Two daemons with one storage pool, which each of them knows by a path of its own. */
-async function startHosts(): Promise<World> {
-  const one = await startLibvirtHarness('leaver')
-  const two = await startLibvirtHarness('taker')
-  const { cellId } = one.owner
-  const open = (harness: LibvirtHarness) =>
-    harness.openAs({ cellId, hostId: newId<HostId>() }, { volumePools: ['shared'] })
-  const pools = [join(one.directory, 'pool'), join(two.directory, 'mounted')] as const
-  await mkdir(pools[0], { mode: 0o711 })
-  await symlink(...pools)
-  await one.virsh('pool-define-as', 'shared', 'dir', '--target', pools[0])
-  await two.virsh('pool-define-as', 'shared', 'dir', '--target', pools[1])
-  const [here, there] = [await open(one), await open(two)]
-  const disposeAll = async () => {
-    for (const each of [here, there, one, two]) await each[Symbol.asyncDispose]()
-  }
-  const image = one.image
-  return { here, there, image, one, pool: pools[0], [Symbol.asyncDispose]: disposeAll }
-}
-
-/** What the guest answers to a command on its serial console. */
-async function printed(driver: Driver, { id }: InstanceSpec, command: string): Promise<string> {
-  const serial = await driver.console!.open(id, 'serial', AbortSignal.timeout(BOOT_MS))
-  let shown = ''
-  serial.on('data', (chunk: Buffer) => {
-    shown += chunk.toString('latin1')
-  })
-  const answer = /answer=([\w-]+)=/
-  const poll = { timeout: BOOT_MS, interval: 2_000 }
-  await expect
-    .poll(() => {
-      serial.write(`\necho answer=$(${command})=\n`)
-      return shown
-    }, poll)
-    .toMatch(answer)
-  serial.destroy()
-  return answer.exec(shown)![1]!
-}
 
 describe.skipIf(why !== undefined)(
   `guests with volumes on libvirt hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
