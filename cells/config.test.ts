@@ -67,3 +67,41 @@ test('the former name of a setting works, and the present one comes first', () =
   const both = { CELL_HOST_SILENT_AFTER_MS: '700', CELL_HOST_DOWN_AFTER_MS: '900' }
   expect(configWith(both).hostDownAfterMs).toBe(900)
 })
+
+test('hosts are weighed by the metrics that an operator names', () => {
+  const named = {
+    CELL_METRICS_WEIGHT_SETTING: 'cpu.percent=-1.5, cpu.frequency=2',
+    CELL_SCHEDULING_FILTERS: 'MetricsFilter',
+  }
+  const metricWeights = { 'cpu.percent': -1.5, 'cpu.frequency': 2 }
+
+  expect(configWith({}).weigherSettings).toEqual({
+    metricWeights: {},
+    weightOfUnavailable: -10_000,
+  })
+  expect(configWith({ CELL_METRICS_WEIGHT_OF_UNAVAILABLE: '3' }).weigherSettings).toMatchObject({
+    weightOfUnavailable: 3,
+  })
+  expect(configWith(named).weigherSettings).toMatchObject({ metricWeights })
+  expect(configWith(named).filterSettings.metrics).toEqual(['cpu.percent', 'cpu.frequency'])
+})
+
+test.each(['cpu.percent', 'cpu.percent=', 'cpu.percent=1e3', '=1', 'cpu.percent=x1'])(
+  'the setting of metrics refuses %j, which is no pair',
+  (CELL_METRICS_WEIGHT_SETTING) => {
+    expect(() => configWith({ CELL_METRICS_WEIGHT_SETTING })).toThrow(
+      `${CELL_METRICS_WEIGHT_SETTING} is not a name and a number`,
+    )
+  },
+)
+
+test('metrics that no host reports, and required ones that no filter sees to, are refused', () => {
+  const unknown = { CELL_METRICS_WEIGHT_SETTING: 'cpu.load=1' }
+  const alone = { CELL_METRICS_WEIGHT_SETTING: 'cpu.percent=1' }
+
+  expect(() => configWith(unknown)).toThrow("there is no metric 'cpu.load'; there are cpu.freq")
+  expect(() => configWith(alone)).toThrow('name it in CELL_SCHEDULING_FILTERS')
+  expect(configWith({ ...alone, CELL_METRICS_REQUIRED: 'false' }).filters).not.toContain(
+    'MetricsFilter',
+  )
+})

@@ -12,8 +12,10 @@ import { type Retention, readRetention } from './retention.ts'
 import type { FilterSettings } from './scheduler/filter.ts'
 import { DEFAULT_FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
+import type { WeigherSettings } from './scheduler/weigher.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
 import type { UplinkSettings } from './uplink.ts'
+import { readWeigherSettings } from './weigher-settings.ts'
 
 export interface CellConfig {
   readonly cellId: CellId
@@ -47,6 +49,7 @@ export interface CellConfig {
   readonly filterSettings: FilterSettings
   /** Name of weigher -> weight; 0 or absent: not used. */
   readonly weights: Readonly<Record<string, number>>
+  readonly weigherSettings: WeigherSettings
   readonly hostDownAfterMs: number
   readonly hostTimeoutMs: number
   readonly stopGraceMs: number
@@ -83,12 +86,15 @@ const WEIGHTS = {
   pci: 1,
   build_failure: 1_000_000,
   hypervisor_version: 1,
+  metrics: 1,
 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
 export function configFromEnv(env: Env): CellConfig {
   const read = new EnvReader(env, 'CELL_')
   const id = read.text('ID')
+  const filters = read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS)
+  const weigherSettings = readWeigherSettings(read, filters)
   const config = {
     cellName: read.text('NAME'),
     zone: read.text('ZONE', 'nova'),
@@ -110,15 +116,17 @@ export function configFromEnv(env: Env): CellConfig {
     },
     storeRatio: read.number('STORE_ALLOCATION_RATIO', 1),
     schedulingPolicy: read.choice('SCHEDULING_POLICY', SCHEDULING_POLICIES, 'filter'),
-    filters: read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS),
+    filters,
     filterSettings: {
       maxInstancesPerHost: read.integer('MAX_INSTANCES_PER_HOST', 50, 1),
       maxIoOpsPerHost: read.integer('MAX_IO_OPS_PER_HOST', 8, 1),
       isolatedHosts: read.list('ISOLATED_HOSTS'),
       isolatedImages: read.list('ISOLATED_IMAGES'),
       areIsolatedHostsRestricted: read.boolean('RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES', true),
+      metrics: Object.keys(weigherSettings.metricWeights),
     },
     weights: weightsFrom(read),
+    weigherSettings,
     // The former name works for one release more.
     hostDownAfterMs: read.integer(
       'HOST_DOWN_AFTER_MS',

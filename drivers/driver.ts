@@ -8,6 +8,7 @@ import type { Downstream } from './downstream.ts'
 import type { Firewall } from './firewall.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { GuestMetadata } from './guest-metadata.ts'
+import type { HostMetrics } from './host-metrics.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { IoErrors } from './io-errors.ts'
 import type { Labels } from './labels.ts'
@@ -63,6 +64,7 @@ export interface Driver extends AsyncDisposable {
   readonly diagnostics?: Diagnostics
   readonly topology?: Topology
   readonly uptime?: Uptime
+  readonly metrics?: HostMetrics
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
   readonly routing?: Routing
@@ -103,6 +105,7 @@ export const CAPABILITIES = [
   'diagnostics',
   'topology',
   'uptime',
+  'metrics',
   'interfaces',
   'firewall',
   'routing',

@@ -29,7 +29,10 @@ async function withSilentBackend(
   const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
   const gone = () => Promise.reject(new Failure('unavailable', 'no backend'))
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const driver = createFakeDriver({ stateDirectory, owner }, fakeSettings({}))
+  const driver = createFakeDriver(
+    { stateDirectory, owner },
+    fakeSettings({ metrics: 'cpu.percent=20' }),
+  )
   const sent: { alive: unknown[]; report: unknown[] } = { alive: [], report: [] }
   let refused = 0
   const nats = {
@@ -110,4 +113,19 @@ test('a change of the room in a store alone is no news, and a store that goes is
     driver.faults.set([{ method: 'stores', effect: { do: 'fail', kind: 'unavailable' } }])
     await reporter.report()
     expect(report).toMatchObject([{ stores: [{ id: store!.id }] }, { stores: [] }])
+  }))
+
+test('what the driver measures goes out once, and what it cannot measure is unknown', () =>
+  withSilentBackend(async (_reporter, { alive }, driver) => {
+    const measured = () => (alive as { metrics?: object }[]).flatMap(({ metrics }) => metrics ?? [])
+    await waitFor('a measurement', () => measured().length > 0, WAIT_MS)
+    expect(measured()[0]).toEqual({ 'cpu.percent': 20 })
+
+    const until = alive.length + 2
+    await waitFor('two signs of life', () => alive.length >= until, WAIT_MS)
+    expect(measured()).toHaveLength(1)
+
+    driver.faults.set([{ method: 'metrics', effect: { do: 'fail', kind: 'unavailable' } }])
+    await waitFor('the next measurement', () => measured().length > 1, WAIT_MS)
+    expect(measured()[1]).toEqual({})
   }))

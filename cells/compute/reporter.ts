@@ -3,6 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { type Clock, untilTick } from '#common/clock.ts'
 import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { Metrics } from '#drivers/host-metrics.ts'
 import type { HostReport } from '#openapi/wire/host.ts'
 import { reportSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
@@ -15,6 +16,8 @@ const ALIVE_EVERY_MS = 1_500
 /** How often the backend is polled for changes without an event; a full report goes out at least so often. */
 const CHECK_EVERY_MS = 10_000
 const REPORT_EVERY_MS = 60_000
+const METRICS_EVERY_MS = 10_000
+const METRICS_TIMEOUT_MS = 5_000
 
 /** Reports the host and its guests to the cell: at once, on every change, and every minute. */
 export class Reporter implements AsyncDisposable {
@@ -29,6 +32,8 @@ export class Reporter implements AsyncDisposable {
   #sentAt = Number.NEGATIVE_INFINITY
   /** Why the backend cannot be used, as last seen. */
   #down: string | null = null
+  /** Measured since the last message, or undefined. */
+  #metrics: Metrics | undefined
 
   constructor(compute: Compute, nats: Bus, clock: Clock) {
     this.#compute = compute
@@ -41,6 +46,7 @@ export class Reporter implements AsyncDisposable {
     this.#loops = Promise.all([
       this.#forEver(CHECK_EVERY_MS, () => this.report()),
       this.#forEver(ALIVE_EVERY_MS, () => this.#alive()),
+      this.#forEver(METRICS_EVERY_MS, () => this.#measure()),
     ])
   }
 
@@ -67,8 +73,23 @@ export class Reporter implements AsyncDisposable {
   }
 
   #alive(): Promise<void> {
-    this.#publish('alive', { hostId: this.#compute.host.id, down: this.#down })
+    const metrics = this.#metrics
+    this.#metrics = undefined
+    const { id: hostId } = this.#compute.host
+    this.#publish('alive', { hostId, down: this.#down, ...(metrics && { metrics }) })
     return Promise.resolve()
+  }
+
+  /** What cannot be measured now is unknown from now on: a scheduler must not take an old load for the present one. */
+  async #measure(): Promise<void> {
+    const { driver, log } = this.#compute
+    if (driver.metrics === undefined) return
+    try {
+      this.#metrics = await driver.metrics.read(AbortSignal.timeout(METRICS_TIMEOUT_MS))
+    } catch (error) {
+      this.#metrics = {}
+      log.debug(errorFields(error), 'metrics not read')
+    }
   }
 
   /** A message that the bus refuses, as too large or while closing, is repeated by the next look. */

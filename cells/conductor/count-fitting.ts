@@ -25,12 +25,13 @@ export async function countFitting(
   for (let fitting = 0; fitting < count; fitting += 1) {
     const [best] = decideOn(table, conductor, build, circumstances).selection.hosts
     if (best === undefined) return fitting
-    const { hostId, used, instances, ioOps, buildFailures } = best
+    const { hostId, used, instances, ioOps, buildFailures, metrics } = best
     table.put(hostId, {
       used: addResources(used, resources),
       instances: instances + 1,
       ioOps: ioOps + 1,
       buildFailures,
+      metrics,
     })
     members?.set(hostId, (members.get(hostId) ?? 0) + 1)
   }

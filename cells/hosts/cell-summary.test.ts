@@ -1,17 +1,23 @@
 import { expect, test } from 'vitest'
+import { metricsFilter } from '../scheduler/filters/metrics.ts'
 import { numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
-import { FILTER_SETTINGS, hostState } from '../scheduler/testing.ts'
+import { FILTER_SETTINGS, hostState, WEIGHER_SETTINGS } from '../scheduler/testing.ts'
 import { cellSummary } from './cell-summary.ts'
 
 const empty = { vcpus: 16, memoryMb: 1_024, diskGb: 100 }
 const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-function largestOf(state: Partial<HostState>, filters = [numInstancesFilter]) {
+function largestOf(
+  state: Partial<HostState>,
+  filters = [numInstancesFilter],
+  metrics: readonly string[] = [],
+) {
   const scheduling = {
     filters,
-    filterSettings: { ...FILTER_SETTINGS, maxInstancesPerHost: 3 },
+    filterSettings: { ...FILTER_SETTINGS, maxInstancesPerHost: 3, metrics },
     weighers: [],
+    weigherSettings: WEIGHER_SETTINGS,
   }
   return cellSummary([], [hostState('a', state)], scheduling).largest
 }
@@ -28,4 +34,12 @@ test('the limit of an operator counts only while its filter runs, the limit of a
   expect(largestOf({ instances: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 3, instancesMax: 3 }, [])).toEqual(nothing)
+})
+
+test('a host that lacks a metric has nothing free while MetricsFilter runs', () => {
+  const metrics = ['cpu.percent']
+
+  expect(largestOf({}, [metricsFilter], metrics)).toEqual(nothing)
+  expect(largestOf({}, [], metrics)).toEqual(empty)
+  expect(largestOf({ metrics: { 'cpu.percent': 99 } }, [metricsFilter], metrics)).toEqual(empty)
 })

@@ -1,5 +1,6 @@
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import { addResources, combineResources, type Resources } from '../placement/resources.ts'
+import { metricsFilter, unmeasured } from '../scheduler/filters/metrics.ts'
 import { instancesAllowed, numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
@@ -45,10 +46,12 @@ function sumOf(amounts: readonly Resources[]): Resources {
   return plain.reduce(addResources, NOTHING)
 }
 
-/** Has as many instances as its backend takes, or as an operator allows. */
+/** Has as many instances as its backend takes, or as an operator allows, or does not say how busy it is where it has to. */
 function isFull(state: HostState, { filters, filterSettings }: Scheduling): boolean {
   const { instances, instancesMax = Number.POSITIVE_INFINITY } = state
   if (instances >= instancesMax) return true
+  if (filters.includes(metricsFilter) && unmeasured(state, filterSettings) !== undefined)
+    return true
   return (
     filters.includes(numInstancesFilter) && instances >= instancesAllowed(state, filterSettings).max
   )

@@ -84,8 +84,8 @@ export class HostListener implements AsyncDisposable {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', 'alive')
     return this.#listen(subject, (message) => {
       try {
-        const { hostId, down } = this.#parsed(HostAlive, message)
-        this.#cell.conductor.hosts.recordReport(hostId as HostId, down)
+        const { hostId, down, metrics } = this.#parsed(HostAlive, message)
+        this.#cell.conductor.hosts.recordReport(hostId as HostId, down, metrics)
       } catch (error) {
         this.#logDropped(message, error)
       }

@@ -24,7 +24,10 @@ interface LastReport {
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
   readonly down: string | null
+  readonly metrics: HostState['metrics']
 }
+
+const NO_METRICS: HostState['metrics'] = {}
 
 /**
  * The hosts of the cell as this process knows them: their rows as last read, and the time of their last reports. A hint
@@ -72,13 +75,15 @@ export class HostRegistry {
     return this.#hosts.get(id)
   }
 
-  /** Records a report of the host. */
-  recordReport(id: HostId, down: string | null): void {
+  /** Records a report of the host; `measured` undefined: its metrics are as they were. */
+  recordReport(id: HostId, down: string | null, measured?: HostState['metrics']): void {
     const { clock } = this.#options
     const host = this.#hosts.get(id)
     const wasUp = host !== undefined && this.isUp(host)
-    this.#reports.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
+    const metrics = measured ?? this.#reports.get(id)?.metrics ?? NO_METRICS
+    this.#reports.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down, metrics })
     if (host !== undefined && this.isUp(host) !== wasUp) this.#table = undefined
+    else if (measured !== undefined) this.#refill(id)
   }
 
   /** Records how a build on the host ended, by which later decisions may prefer other hosts. */
@@ -161,7 +166,9 @@ export class HostRegistry {
 
   #usageOf(id: HostId, { used, instances }: Provider): HostUsage {
     const ioOps = this.#ioOps.get(id) ?? 0
-    return { used, instances, ioOps, buildFailures: this.#buildFailures.get(id) ?? 0 }
+    const buildFailures = this.#buildFailures.get(id) ?? 0
+    const metrics = this.#reports.get(id)?.metrics ?? NO_METRICS
+    return { used, instances, ioOps, buildFailures, metrics }
   }
 
   /** Hosts as the scheduler compares them; those never seen with an inventory are left out. */

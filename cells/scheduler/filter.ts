@@ -12,6 +12,8 @@ export interface FilterSettings {
   readonly isolatedImages: readonly string[]
   /** True: isolated hosts take no other images. */
   readonly areIsolatedHostsRestricted: boolean
+  /** The names of the metrics that hosts are weighed by. */
+  readonly metrics: readonly string[]
 }
 
 /** Why the host cannot take the request; undefined when the filter has nothing against it. */

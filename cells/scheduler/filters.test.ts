@@ -162,6 +162,7 @@ describe('NumInstancesFilter', () => {
     expect(optional).toEqual([
       'NumInstancesFilter',
       'IoOpsFilter',
+      'MetricsFilter',
       'JsonFilter',
       'SimpleCIDRAffinityFilter',
       'IsolatedHostsFilter',

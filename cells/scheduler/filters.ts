@@ -18,6 +18,7 @@ import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { ioOpsFilter } from './filters/io-ops.ts'
 import { aggregateImagePropertiesIsolation, isolatedHostsFilter } from './filters/isolation.ts'
 import { jsonFilter } from './filters/json-query.ts'
+import { metricsFilter } from './filters/metrics.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { numInstancesFilter } from './filters/num-instances.ts'
 import { physicalNetworkFilter } from './filters/physical-network.ts'
@@ -47,6 +48,7 @@ export const FILTERS: readonly Filter[] = [
   backendInstancesFilter,
   numInstancesFilter,
   ioOpsFilter,
+  metricsFilter,
   imagePropertiesFilter,
   traitsFilter,
   computeCapabilitiesFilter,

@@ -51,4 +51,6 @@ export interface HostState extends HostKind {
   readonly ioOps: number
   /** Builds that have failed there, as far as this process knows, since one succeeded. */
   readonly buildFailures: number
+  /** What the host last said of its load, by Nova's names, such as `cpu.percent`; empty: nothing that this process has heard. */
+  readonly metrics: Readonly<Record<string, number>>
 }

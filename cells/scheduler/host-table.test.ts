@@ -4,7 +4,7 @@ import { newId } from '#common/ids.ts'
 import { FILTERS } from './filters.ts'
 import { HostTable } from './host-table.ts'
 import { judgeHosts } from './judge-hosts.ts'
-import { FILTER_SETTINGS, hostState, placementRequest } from './testing.ts'
+import { FILTER_SETTINGS, hostState, placementRequest, WEIGHER_SETTINGS } from './testing.ts'
 
 test('hosts are in order of their names, and those that differ in nothing common are of one kind', () => {
   const other = [
@@ -33,6 +33,7 @@ test('a host that is put has the new usage in its state and in the columns', () 
     instances: 3,
     ioOps: 1,
     buildFailures: 2,
+    metrics: { 'cpu.percent': 7 },
   }
 
   expect(table.hasFailures).toBe(false)
@@ -99,7 +100,12 @@ test('for any hosts and request, each filter refuses exactly the hosts of which 
       const request = placementRequest(change)
       const table = new HostTable(states.map((state, nth) => hostState(`h${nth}`, state)))
       for (const filter of FILTERS) {
-        const scheduling = { filters: [filter], filterSettings: settings, weighers: [] }
+        const scheduling = {
+          filters: [filter],
+          filterSettings: settings,
+          weighers: [],
+          weigherSettings: WEIGHER_SETTINGS,
+        }
         const { fitting } = judgeHosts(table, request, scheduling)
         const passed = Array.from(table.workspace.left.slice(0, fitting), (at) => table.states[at])
         const expected = table.states.filter(

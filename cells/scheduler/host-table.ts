@@ -7,7 +7,10 @@ import { DEVICE_CLASS } from './resource-classes.ts'
 export type Room = 'vcpus' | 'memoryMb' | 'diskGb' | 'instances'
 
 /** What changes while a cell works. */
-export type HostUsage = Pick<HostState, 'used' | 'instances' | 'ioOps' | 'buildFailures'>
+export type HostUsage = Pick<
+  HostState,
+  'used' | 'instances' | 'ioOps' | 'buildFailures' | 'metrics'
+>
 
 /** All of them, so that no field of a kind is forgotten. */
 const KIND_FIELDS: Readonly<Record<keyof HostKind, true>> = {

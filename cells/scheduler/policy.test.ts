@@ -4,10 +4,16 @@ import type { HostState } from './host-state.ts'
 import { HostTable } from './host-table.ts'
 import { schedulingFrom } from './scheduling-from.ts'
 import { selectHosts } from './select-hosts.ts'
-import { FILTER_SETTINGS, hostState as host, placementRequest as request } from './testing.ts'
+import {
+  FILTER_SETTINGS,
+  hostState as host,
+  placementRequest as request,
+  WEIGHER_SETTINGS,
+} from './testing.ts'
 
 const filters = FILTERS.map(({ name }) => name)
 const filterSettings = FILTER_SETTINGS
+const weigherSettings = WEIGHER_SETTINGS
 const weights = { ram: 1, cpu: 1, disk: 1, instances: 0 }
 
 const wide = (share: number, name: string) =>
@@ -18,7 +24,7 @@ const first = (
   random = () => 0,
 ) => {
   const made = schedulingFrom(
-    { schedulingPolicy: 'filter', filters, filterSettings, weights, ...choice },
+    { schedulingPolicy: 'filter', filters, filterSettings, weights, weigherSettings, ...choice },
     random,
   )
   return selectHosts(new HostTable(hosts), request(), made).hosts.map(({ name }) => name)
@@ -44,7 +50,10 @@ test('simple takes the host whose busiest resource is least used', () => {
   ])
   const noVcpus = { limits: { vcpus: 0, memoryMb: 100, diskGb: 100 }, used: idle.used }
   const asksNone = request({ resources: { vcpus: 0, memoryMb: 1, diskGb: 1 } })
-  const made = schedulingFrom({ filters, filterSettings, weights, ...simple }, () => 0)
+  const made = schedulingFrom(
+    { filters, filterSettings, weights, weigherSettings, ...simple },
+    () => 0,
+  )
   expect(
     selectHosts(new HostTable([host('a', noVcpus), wide(0.5, 'b')]), asksNone, made).hosts.map(
       ({ name }) => name,

@@ -1,6 +1,6 @@
 import type { Filter, FilterSettings } from './filter.ts'
 import type { HostState } from './host-state.ts'
-import { columnOf, type Weigher } from './weigher.ts'
+import { columnOf, type Weigher, type WeigherSettings } from './weigher.ts'
 
 export const SCHEDULING_POLICIES = ['filter', 'chance', 'simple', 'zone'] as const
 export type SchedulingPolicy = (typeof SCHEDULING_POLICIES)[number]
@@ -16,6 +16,7 @@ export interface Scheduling {
   readonly filters: readonly Filter[]
   readonly filterSettings: FilterSettings
   readonly weighers: readonly WeightedWeigher[]
+  readonly weigherSettings: WeigherSettings
 }
 
 /** The share of the busiest resource that is in use. */

@@ -1,7 +1,7 @@
 import type { HostState } from './host-state.ts'
 import type { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
-import type { WeightedWeigher } from './policy.ts'
+import type { Scheduling } from './policy.ts'
 
 export interface RankedHost {
   readonly host: HostState
@@ -26,13 +26,13 @@ export function rankHosts(
   table: HostTable,
   count: number,
   request: PlacementRequest,
-  weighers: readonly WeightedWeigher[],
+  { weighers, weigherSettings }: Pick<Scheduling, 'weighers' | 'weigherSettings'>,
 ): readonly RankedHost[] {
   const { left, scores } = table.workspace
   scores.fill(0, 0, count)
   const weighted: Weighted[] = []
   for (const { weigher, weight } of weighers) {
-    const column = weigher.column(table, request)
+    const column = weigher.column(table, request, weigherSettings)
     if (column === undefined) continue
     const part = { name: weigher.name, column, ...scaled(column, left, count, weight) }
     addTo(scores, left, count, part)

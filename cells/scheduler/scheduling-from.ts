@@ -1,6 +1,7 @@
 import type { FilterSettings } from './filter.ts'
 import { FILTERS } from './filters.ts'
 import { type Scheduling, type SchedulingPolicy, weighersOf } from './policy.ts'
+import type { WeigherSettings } from './weigher.ts'
 import { WEIGHERS } from './weighers.ts'
 
 export interface SchedulingChoice {
@@ -8,11 +9,12 @@ export interface SchedulingChoice {
   readonly filters: readonly string[]
   readonly filterSettings: FilterSettings
   readonly weights: Readonly<Record<string, number>>
+  readonly weigherSettings: WeigherSettings
 }
 
 /** The scheduling an operator chose by names; throws for a filter or weigher that does not exist. */
 export function schedulingFrom(choice: SchedulingChoice, random: () => number): Scheduling {
-  const { schedulingPolicy, filters, filterSettings, weights } = choice
+  const { schedulingPolicy, filters, filterSettings, weights, weigherSettings } = choice
   const weighers = Object.entries(weights)
     .filter(([, weight]) => weight !== 0)
     .map(([name, weight]) => ({ weigher: named(WEIGHERS, name, 'weigher'), weight }))
@@ -20,6 +22,7 @@ export function schedulingFrom(choice: SchedulingChoice, random: () => number): 
     filters: filters.map((name) => named(FILTERS, name, 'filter')),
     filterSettings,
     weighers: weighersOf(schedulingPolicy, weighers, random),
+    weigherSettings,
   }
 }
 

@@ -6,17 +6,19 @@ import { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { schedulingFrom } from './scheduling-from.ts'
 import { selectHosts } from './select-hosts.ts'
-import { FILTER_SETTINGS, hostState, placementRequest } from './testing.ts'
+import { FILTER_SETTINGS, hostState, placementRequest, WEIGHER_SETTINGS } from './testing.ts'
 
 const filters = FILTERS.map(({ name }) => name)
-const filterSettings = FILTER_SETTINGS
+const filterSettings = { ...FILTER_SETTINGS, metrics: ['cpu.percent'] }
+const weigherSettings = WEIGHER_SETTINGS
 const weights = { ram: 1, cpu: 1, disk: 1, instances: 0 }
 const scheduling = schedulingFrom(
-  { schedulingPolicy: 'filter', filters, filterSettings, weights },
+  { schedulingPolicy: 'filter', filters, filterSettings, weigherSettings, weights },
   () => 0,
 )
 
-const host = hostState
+const host = (name: string, change: Partial<HostState> = {}) =>
+  hostState(name, { metrics: { 'cpu.percent': 20 }, ...change })
 const request = placementRequest
 const image = (properties: Record<string, string>, diskFormat = 'qcow2') => ({
   image: { diskFormat, properties },
@@ -100,6 +102,7 @@ test.each([
     { ioOps: 8 },
     {},
   ],
+  ['MetricsFilter', 'does not report the metric cpu.percent', { metrics: {} }, {}],
   [
     'BackendInstancesFilter',
     'has 2 instances, its backend takes 2',
@@ -221,7 +224,13 @@ test.each([
   ])
   const group = { id: 'g', policy, maxPerHost: 1, members } as PlacementRequest['group']
   const made = schedulingFrom(
-    { schedulingPolicy: 'filter', filters: [], filterSettings, weights: { [weigher]: 1 } },
+    {
+      schedulingPolicy: 'filter',
+      filters: [],
+      filterSettings,
+      weigherSettings,
+      weights: { [weigher]: 1 },
+    },
     () => 0,
   )
 
@@ -238,7 +247,13 @@ test.each([
 test('among more hosts than are tried the ten best remain, in order, for any order of the input', () => {
   const used = (instances: number) => host(`h${String(instances).padStart(2, '0')}`, { instances })
   const fewest = schedulingFrom(
-    { schedulingPolicy: 'filter', filters: [], filterSettings, weights: { instances: 1 } },
+    {
+      schedulingPolicy: 'filter',
+      filters: [],
+      filterSettings,
+      weigherSettings,
+      weights: { instances: 1 },
+    },
     () => 0,
   )
   const best = Array.from({ length: 10 }, (_, index) => `h0${index}`)

@@ -23,7 +23,7 @@ export function selectHosts(
   scheduling: Scheduling,
 ): Selection {
   const { fitting, filters, errors } = judgeHosts(table, request, scheduling)
-  const best = rankHosts(table, fitting, request, scheduling.weighers)
+  const best = rankHosts(table, fitting, request, scheduling)
   return {
     hosts: best.map(({ host }) => host),
     considered: table.states.length,

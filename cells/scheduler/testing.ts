@@ -2,6 +2,7 @@ import { type HostId, newId } from '#common/ids.ts'
 import type { FilterSettings } from './filter.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
+import type { WeigherSettings } from './weigher.ts'
 
 /** As configured unless an operator sets them. */
 export const FILTER_SETTINGS: FilterSettings = {
@@ -10,6 +11,12 @@ export const FILTER_SETTINGS: FilterSettings = {
   isolatedHosts: [],
   isolatedImages: [],
   areIsolatedHostsRestricted: true,
+  metrics: [],
+}
+
+export const WEIGHER_SETTINGS: WeigherSettings = {
+  metricWeights: {},
+  weightOfUnavailable: -10_000,
 }
 
 /** An empty QEMU host of 16 VCPUs, 1,024 MiB and 100 GiB. */
@@ -46,6 +53,7 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     instances: 0,
     ioOps: 0,
     buildFailures: 0,
+    metrics: {},
     aggregates: [],
     ...change,
   }

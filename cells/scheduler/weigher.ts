@@ -2,13 +2,25 @@ import type { HostKind, HostState } from './host-state.ts'
 import type { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
 
+/** What operators set of weighers, the same for all hosts of a cell. */
+export interface WeigherSettings {
+  /** By name, how much each metric of a host counts. */
+  readonly metricWeights: Readonly<Record<string, number>>
+  /** The sum of a host that lacks one of these. */
+  readonly weightOfUnavailable: number
+}
+
 export interface Weigher {
   readonly name: string
   /**
    * A number for each host of the table; larger is better. They are scaled to 0…1 over the hosts compared before they are
    * weighted. Undefined: it makes no difference between hosts for this request.
    */
-  readonly column: (table: HostTable, request: PlacementRequest) => Float64Array | undefined
+  readonly column: (
+    table: HostTable,
+    request: PlacementRequest,
+    settings: WeigherSettings,
+  ) => Float64Array | undefined
 }
 
 /** The numbers that `score` gives the hosts of the table. */

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import type { HostState } from './host-state.ts'
 import { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
-import { hostState, placementRequest } from './testing.ts'
+import { hostState, placementRequest, WEIGHER_SETTINGS } from './testing.ts'
+import type { WeigherSettings } from './weigher.ts'
 import { WEIGHERS } from './weighers.ts'
 
 /** The numbers that a weigher gives hosts in these states; undefined: it makes no difference. */
@@ -10,10 +11,14 @@ function scores(
   name: string,
   states: readonly Partial<HostState>[],
   request: Partial<PlacementRequest> = {},
+  settings: Partial<WeigherSettings> = {},
 ): readonly number[] | undefined {
   const { column } = WEIGHERS.find((each) => each.name === name)!
   const hosts = states.map((state, nth) => hostState(`h${nth}`, state))
-  const found = column(new HostTable(hosts), placementRequest(request))
+  const found = column(new HostTable(hosts), placementRequest(request), {
+    ...WEIGHER_SETTINGS,
+    ...settings,
+  })
   return found && Array.from(found, (value) => value + 0)
 }
 
@@ -49,4 +54,18 @@ test('hypervisor_version prefers newer hypervisors', () => {
 
   expect(scores('hypervisor_version', [old, young, old])).toEqual([7_002_000, 8_000_000, 7_002_000])
   expect(scores('hypervisor_version', [old, old])).toBeUndefined()
+})
+
+test('metrics sums what an operator weighs, and says how much a host without one of them counts', () => {
+  const metricWeights = { 'cpu.percent': -1, 'cpu.frequency': 0.5 }
+  const hosts = [
+    { metrics: { 'cpu.percent': 20, 'cpu.frequency': 3_000, 'cpu.idle.percent': 80 } },
+    { metrics: { 'cpu.percent': 90, 'cpu.frequency': 2_000 } },
+    { metrics: { 'cpu.percent': 0 } },
+    { metrics: {} },
+  ]
+
+  const settings = { metricWeights, weightOfUnavailable: -7 }
+  expect(scores('metrics', hosts, {}, settings)).toEqual([1_480, 910, -7, -7])
+  expect(scores('metrics', hosts)).toBeUndefined()
 })

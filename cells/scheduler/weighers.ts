@@ -3,7 +3,7 @@ import type { HostState } from './host-state.ts'
 import type { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { DEVICE_CLASS } from './resource-classes.ts'
-import { columnOf, columnOfKinds, type Weigher } from './weigher.ts'
+import { columnOf, columnOfKinds, type Weigher, type WeigherSettings } from './weigher.ts'
 
 /** Every weigher there is. */
 export const WEIGHERS: readonly Weigher[] = [
@@ -24,6 +24,7 @@ export const WEIGHERS: readonly Weigher[] = [
     name: 'hypervisor_version',
     column: (table) => columnOfKinds(table, ({ hypervisorVersion }) => hypervisorVersion),
   },
+  { name: 'metrics', column: metrics },
 ]
 
 function free(name: string, amount: CountedResource): Weigher {
@@ -46,6 +47,25 @@ function freeDevices(
   if (!table.hasDevices) return undefined
   const sign = Object.keys(custom).some((name) => DEVICE_CLASS.test(name)) ? 1 : -1
   return columnOf(table, (host) => sign * devicesFree(host))
+}
+
+/** The sum of the metrics that an operator weighs, each times its weight (nova: MetricsWeigher). */
+function metrics(
+  table: HostTable,
+  _: PlacementRequest,
+  { metricWeights, weightOfUnavailable }: WeigherSettings,
+): Float64Array | undefined {
+  const weights = Object.entries(metricWeights)
+  if (weights.length === 0) return undefined
+  return columnOf(table, (host) => {
+    let sum = 0
+    for (const [name, weight] of weights) {
+      const value = host.metrics[name]
+      if (value === undefined) return weightOfUnavailable
+      sum += value * weight
+    }
+    return sum
+  })
 }
 
 function devicesFree({ limits: { custom }, used }: HostState): number {

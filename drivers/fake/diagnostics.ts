@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { asksForDedicatedCpus } from '#common/hardware-resources.ts'
 import type { Diagnostics, GuestDiagnostics } from '../guest-diagnostics.ts'
+import type { HostMetrics } from '../host-metrics.ts'
 import type { GuestTopology, Topology } from '../topology.ts'
 import type { Uptime } from '../uptime.ts'
 import type { FakeGuest } from './guest.ts'
@@ -84,4 +85,10 @@ const UPTIME = ' 08:32:11 up 93 days, 18:25,  0 users,  load average: 0.20, 0.12
 
 export function fakeUptime(host: FakeHost): Uptime {
   return { read: (signal) => host.faulty('uptime', undefined, signal, () => UPTIME) }
+}
+
+/** What its settings say. */
+export function fakeMetrics(host: FakeHost): HostMetrics {
+  const metrics = Object.fromEntries(host.settings.metrics)
+  return { read: (signal) => host.faulty('metrics', undefined, signal, () => metrics) }
 }

@@ -3,7 +3,7 @@ import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
 import { fakeConsole, fakeConsoleLog } from './console.ts'
-import { fakeDiagnostics, fakeTopology, fakeUptime } from './diagnostics.ts'
+import { fakeDiagnostics, fakeMetrics, fakeTopology, fakeUptime } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import type { FakeAttachment } from './guest.ts'
 import { type FakeEnvironment, FakeHost } from './host.ts'
@@ -83,6 +83,7 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
     diagnostics: fakeDiagnostics(host),
     topology: fakeTopology(host),
     uptime: fakeUptime(host),
+    metrics: fakeMetrics(host),
     interfaces: fakeInterfaces(host),
     consoleLog: fakeConsoleLog(host),
     console: fakeConsole(host),

@@ -25,6 +25,7 @@ const FAULTY_METHODS = [
   'diagnostics',
   'topology',
   'uptime',
+  'metrics',
   'attachNic',
   'detachNic',
   'consoleLog',

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { EnvReader } from '#common/env.ts'
+import { EnvReader, SettingsError } from '#common/env.ts'
+import { METRIC_NAMES } from '../host-metrics.ts'
 import { resourceAmounts } from '../resource-amounts.ts'
 import { type Fault, parseFaults } from './faults.ts'
 
@@ -13,6 +14,8 @@ export interface FakeSettings {
   readonly machineSegments?: readonly string[] | undefined
   /** The amounts of further resource classes, such as `PCPU`. */
   readonly resources: ReadonlyMap<string, number>
+  /** How busy the machine is said to be, by Nova's names of metrics. */
+  readonly metrics: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
   readonly hostname: string
   /**
@@ -38,6 +41,7 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     machines: resourceAmounts('machines', reader.list('machines')),
     machineSegments: reader.optionalText('machine_segments')?.split(','),
     resources: resourceAmounts('resources', reader.list('resources')),
+    metrics: metricsFrom(reader.list('metrics')),
     hostname: reader.text('hostname', hostname()),
     volumeStore: reader.optionalText('volume_store'),
     volumeStoreGb: reader.integer('volume_store_gb', 10_000, 1),
@@ -47,4 +51,16 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
   }
   reader.finish()
   return read
+}
+
+/** Pairs such as `cpu.percent=20`. Throws an error that names the invalid pair. */
+function metricsFrom(pairs: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(
+    pairs.map((pair) => {
+      const [name = '', value = ''] = pair.split('=')
+      if (!METRIC_NAMES.includes(name) || !/^\d{1,15}(?:\.\d{1,6})?$/.test(value))
+        throw new SettingsError([`metrics: ${pair} is not like cpu.percent=20`])
+      return [name, Number(value)]
+    }),
+  )
 }

@@ -26,6 +26,7 @@ import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { libvirtIoErrors, noSpaceOf } from './io-errors.ts'
+import { libvirtMetrics } from './metrics.ts'
 import { libvirtLiveMove } from './move/live-move.ts'
 import { libvirtMove } from './move/move.ts'
 import { type GuestNetworks, OvnNetworks, type OvsDatapath } from './networks/guest-networks.ts'
@@ -128,6 +129,7 @@ export async function createLibvirtDriver(
     diagnostics: libvirtDiagnostics(host),
     topology: libvirtTopology(host),
     uptime: libvirtUptime,
+    metrics: libvirtMetrics(host.session),
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),

@@ -1,17 +1,18 @@
 import { isFailure } from '#common/errors.ts'
 import type { VirtType } from './domains/domain-xml.ts'
-import { PROCEDURES } from './rpc/procedures.ts'
+import { PROCEDURES, type Procedure } from './rpc/procedures.ts'
 import { XdrWriter } from './rpc/xdr-writer.ts'
 import type { LibvirtSession } from './session.ts'
 
-/** virNodeGetMemoryStats: of the whole machine, not of one NUMA cell. */
-const ALL_CELLS = -1
+/** virNodeGetCPUStats, virNodeGetMemoryStats: of the whole machine, not of one CPU or NUMA cell. */
+const WHOLE = -1
 const MODEL_BYTES = 32
 /** VIR_CONNECT_LIST_NODE_DEVICES_CAP_PCI_DEV */
 const PCI_DEVICES = 2
 
 export interface NodeInfo {
   readonly cpus: number
+  readonly mhz: number
   readonly sockets: number
   readonly cores: number
   readonly threads: number
@@ -20,26 +21,37 @@ export interface NodeInfo {
 /** libvirt's calls about the machine itself, typed. */
 export function nodeCalls(session: LibvirtSession) {
   const none = () => new XdrWriter()
+  const statistics = async (
+    procedure: Procedure,
+    args: (count: number) => XdrWriter,
+    signal: AbortSignal,
+  ) => {
+    // The daemon requires the number of statistics in the request; a request for none is answered with that number.
+    const ask = async (count: number) => {
+      const answer = await session.call(procedure, args(count).uint(0), signal)
+      const stats = answer.list((reader) => [reader.text(), reader.roundedUlong()] as const)
+      return { stats, count: answer.int() }
+    }
+    return new Map((await ask((await ask(0)).count)).stats)
+  }
   return {
     async info(signal: AbortSignal): Promise<NodeInfo> {
       const answer = await session.call(PROCEDURES.nodeGetInfo, none(), signal)
       // `char model[32]` goes as one word for each character.
       for (let index = 0; index < MODEL_BYTES; index++) answer.int()
       answer.ulong() // Memory: wrong where NUMA nodes grow, see memoryKib.
-      const [cpus, , , sockets, cores, threads] = Array.from({ length: 6 }, () => answer.int())
-      return { cpus: cpus!, sockets: sockets!, cores: cores!, threads: threads! }
+      const numbers = Array.from({ length: 6 }, () => answer.int())
+      const [cpus, mhz, , sockets, cores, threads] = numbers as [number, ...number[]]
+      return { cpus, mhz: mhz!, sockets: sockets!, cores: cores!, threads: threads! }
     },
     /** Total memory of the machine in KiB. */
     async memoryKib(signal: AbortSignal): Promise<number> {
-      // The daemon requires the number of statistics in the request; a request for none is answered with that number.
-      const ask = async (count: number) => {
-        const args = none().int(count).int(ALL_CELLS).uint(0)
-        const answer = await session.call(PROCEDURES.nodeGetMemoryStats, args, signal)
-        const stats = answer.list((reader) => ({ field: reader.text(), value: reader.ulong() }))
-        return { stats, count: answer.int() }
-      }
-      const { stats } = await ask((await ask(0)).count)
-      return stats.find((stat) => stat.field === 'total')?.value ?? 0
+      const args = (count: number) => none().int(count).int(WHOLE)
+      return (await statistics(PROCEDURES.nodeGetMemoryStats, args, signal)).get('total') ?? 0
+    },
+    /** Nanoseconds since the machine started that its CPUs together were in each state, such as `user`. */
+    async cpuTimes(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+      return statistics(PROCEDURES.nodeGetCpuStats, (count) => none().int(WHOLE).int(count), signal)
     },
     async capabilities(signal: AbortSignal): Promise<string> {
       return (await session.call(PROCEDURES.connectGetCapabilities, none(), signal)).text()

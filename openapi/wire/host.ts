@@ -180,7 +180,12 @@ export const GuestPassword = Type.Object({
 export type GuestPassword = Static<typeof GuestPassword>
 
 /** Sent between reports, so that silence is noticed soon. */
-export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String()) })
+export const HostAlive = Type.Object({
+  hostId: Uuid,
+  down: Nullable(Type.String()),
+  /** What its driver has just measured, by Nova's names of metrics; absent: nothing since the last message. */
+  metrics: Type.Optional(Type.Record(Type.String(), Type.Number())),
+})
 export type HostAlive = Static<typeof HostAlive>
 
 /**

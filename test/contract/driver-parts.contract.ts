@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { InstanceId } from '#common/ids.ts'
 import { CONSOLE_KINDS } from '#drivers/consoles.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
+import { METRIC_NAMES } from '#drivers/host-metrics.ts'
 import type { DriverHarness } from './drivers.contract.ts'
 
 /** The state that the tests of a suite share. */
@@ -40,6 +41,21 @@ export function driverPartsContract({
       await driver.stop(id, 0, signal())
       await expect(pause.pause(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
     }))
+
+  test("metrics have Nova's names, and percentages are shares of the time between two reads", async ({
+    skip,
+  }) => {
+    const { metrics } = opened().driver
+    if (metrics === undefined) return skip()
+    await metrics.read(signal())
+    const read = await metrics.read(signal())
+
+    for (const [name, value] of Object.entries(read)) {
+      expect(METRIC_NAMES).toContain(name)
+      expect(value).toBeGreaterThanOrEqual(0)
+      if (name.endsWith('.percent')) expect(value).toBeLessThanOrEqual(100)
+    }
+  })
 
   test('a paused instance can be stopped', ({ skip }) =>
     cleaned(async () => {

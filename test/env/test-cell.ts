@@ -48,6 +48,8 @@ export interface TestHostOptions {
   readonly volumeStoreGb?: number
   /** How many whole machines of each class; absent: the host gives parts. */
   readonly machines?: ReadonlyMap<string, number>
+  /** How busy its machine is said to be. */
+  readonly metrics?: ReadonlyMap<string, number>
   readonly zone?: string
   /** How many guests one report names. */
   readonly reportedGuestsMax?: number

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
+import { METRIC_NAMES } from '#drivers/host-metrics.ts'
 import { domainXml } from '#drivers/libvirt/domains/domain-xml.ts'
 import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { instanceFiles } from '#drivers/libvirt/instance-files.ts'
@@ -206,6 +207,14 @@ describe.skipIf(why !== undefined)(
         await driver.destroy(second!.id, signal())
       },
     )
+
+    test('a host measures how busy its machine is', async () => {
+      const names = async () => Object.keys(await driver.metrics!.read(signal())).toSorted()
+
+      await expect.poll(names).toEqual([...METRIC_NAMES].toSorted())
+      const { 'cpu.idle.time': idle } = await driver.metrics!.read(signal())
+      expect(idle).toBeGreaterThan(0)
+    })
 
     test('devices that an operator names are offered; a machine that cannot lend them says so', async ({
       skip,

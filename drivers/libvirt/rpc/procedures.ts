@@ -40,6 +40,7 @@ export const PROCEDURES = {
   domainOpenConsole: 201,
   domainInjectNmi: 210,
   domainGetState: 212,
+  nodeGetCpuStats: 227,
   nodeGetMemoryStats: 228,
   domainUndefineFlags: 231,
   domainDestroyFlags: 234,

@@ -27,6 +27,11 @@ export class XdrReader {
     return Number(value)
   }
 
+  /** The same as the nearest number: nanoseconds of many CPUs pass 2^53 within days. */
+  roundedUlong(): number {
+    return Number(this.#take(8).readBigUInt64BE(0))
+  }
+
   fixed(length: number): Buffer {
     const bytes = this.#take(length)
     this.#take((4 - (length % 4)) % 4)

@@ -34,6 +34,14 @@ describe('XDR', () => {
     expect(() => long.list((reader) => reader.int())).toThrow(RangeError)
   })
 
+  test('a count above 2^53 is an error, or the nearest number where that will do', () => {
+    const large = Buffer.from('0020000000000001', 'hex')
+
+    expect(() => new XdrReader(large).ulong()).toThrow('too large')
+    expect(new XdrReader(large).roundedUlong()).toBe(2 ** 53)
+    expect(new XdrReader(Buffer.from('001fffffffffffff', 'hex')).ulong()).toBe(2 ** 53 - 1)
+  })
+
   test('a uuid travels as its sixteen bytes', () => {
     const uuid = '0198f6aa-1111-7222-8333-444455556666'
     expect(Buffer.from(uuidBytes(uuid)).toString('hex')).toBe(uuid.replaceAll('-', ''))

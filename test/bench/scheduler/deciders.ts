@@ -16,9 +16,9 @@ export function product(hosts: readonly HostState[]): Decider {
     for (let nth = 0; nth < decisions; nth += 1) {
       const [best] = selectHosts(table, REQUEST, SCHEDULING).hosts
       if (best === undefined) throw new Error('The sample hosts are full: ask for fewer decisions.')
-      const { hostId, ioOps, buildFailures, instances } = best
+      const { hostId, ioOps, buildFailures, instances, metrics } = best
       const used = addResources(best.used, REQUEST.resources)
-      table.put(hostId, { used, instances: instances + 1, ioOps, buildFailures })
+      table.put(hostId, { used, instances: instances + 1, ioOps, buildFailures, metrics })
       name = best.name
     }
     return name

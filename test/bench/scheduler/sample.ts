@@ -2,12 +2,17 @@ import { DEFAULT_FILTERS } from '#cells/scheduler/filters.ts'
 import type { HostState } from '#cells/scheduler/host-state.ts'
 import type { PlacementRequest } from '#cells/scheduler/placement-request.ts'
 import { schedulingFrom } from '#cells/scheduler/scheduling-from.ts'
-import { FILTER_SETTINGS, hostState, placementRequest } from '#cells/scheduler/testing.ts'
+import {
+  FILTER_SETTINGS,
+  hostState,
+  placementRequest,
+  WEIGHER_SETTINGS,
+} from '#cells/scheduler/testing.ts'
 
 /** As cells have them that set nothing. */
 const WEIGHTS = {
   ...{ ram: 1, cpu: 1, disk: 1, soft_affinity: 10, soft_anti_affinity: 10 },
-  ...{ pci: 1, build_failure: 1_000_000, hypervisor_version: 1 },
+  ...{ pci: 1, build_failure: 1_000_000, hypervisor_version: 1, metrics: 1 },
 }
 
 export const SCHEDULING = schedulingFrom(
@@ -16,6 +21,7 @@ export const SCHEDULING = schedulingFrom(
     filters: DEFAULT_FILTERS,
     filterSettings: FILTER_SETTINGS,
     weights: WEIGHTS,
+    weigherSettings: WEIGHER_SETTINGS,
   },
   () => 0,
 )
