@@ -68,7 +68,7 @@ test('the former name of a setting works, and the present one comes first', () =
   expect(configWith(both).hostDownAfterMs).toBe(900)
 })
 
-test('hosts are weighed by the metrics that an operator names', () => {
+test('hosts are weighed by the metrics and image properties that an operator names', () => {
   const named = {
     CELL_METRICS_WEIGHT_SETTING: 'cpu.percent=-1.5, cpu.frequency=2',
     CELL_SCHEDULING_FILTERS: 'MetricsFilter',
@@ -78,7 +78,13 @@ test('hosts are weighed by the metrics that an operator names', () => {
   expect(configWith({}).weigherSettings).toEqual({
     metricWeights: {},
     weightOfUnavailable: -10_000,
+    imagePropertyWeights: {},
   })
+  const image = { CELL_IMAGE_PROPS_WEIGHT_SETTING: 'os_distro=10,hw_machine_type=-0.5' }
+  expect(configWith(image).weigherSettings).toMatchObject({
+    imagePropertyWeights: { os_distro: 10, hw_machine_type: -0.5 },
+  })
+  expect(configWith({}).weights).toMatchObject({ metrics: 1, image_props: 0 })
   expect(configWith({ CELL_METRICS_WEIGHT_OF_UNAVAILABLE: '3' }).weigherSettings).toMatchObject({
     weightOfUnavailable: 3,
   })

@@ -87,6 +87,7 @@ const WEIGHTS = {
   build_failure: 1_000_000,
   hypervisor_version: 1,
   metrics: 1,
+  image_props: 0,
 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */

@@ -45,7 +45,11 @@ import { purge } from './reconcilers/purge.ts'
 import { routeHosts } from './reconcilers/route-hosts.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
-import { asksForIoOps, schedulingFrom } from './scheduler/scheduling-from.ts'
+import {
+  asksForImageProperties,
+  asksForIoOps,
+  schedulingFrom,
+} from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
 import { KnownSites } from './site/known-sites.ts'
 import { openUplink, type UplinkSettings } from './uplink.ts'
@@ -194,7 +198,9 @@ export async function openConductor(
   const { db, clock } = parts
   const scheduling = schedulingFrom(config, Math.random)
   const countsIoOps = asksForIoOps(scheduling)
-  const hosts = new HostRegistry({ db, clock, downAfterMs: config.hostDownAfterMs, countsIoOps })
+  const countsImageProperties = asksForImageProperties(scheduling)
+  const counts = { countsIoOps, countsImageProperties }
+  const hosts = new HostRegistry({ db, clock, downAfterMs: config.hostDownAfterMs, ...counts })
   await hosts.refresh()
   const secrets = secretsOf(config.secretKey)
   return {

@@ -8,7 +8,7 @@ const PAIR = /^([^=]+)=(-?\d+(?:\.\d+)?)$/
 const METRICS_FILTER = 'MetricsFilter'
 
 /**
- * Reads how much each metric counts. Throws for a metric that no host reports, and, as Nova's scheduler fails then, where
+ * Reads how much each metric and each property of images counts. Throws for a metric that no host reports, and, as Nova's scheduler fails then, where
  * hosts must report the metrics and no filter refuses those that do not.
  */
 export function readWeigherSettings(read: EnvReader, filters: readonly string[]): WeigherSettings {
@@ -25,7 +25,8 @@ export function readWeigherSettings(read: EnvReader, filters: readonly string[])
     throw new SettingsError([
       `CELL_METRICS_REQUIRED: hosts without the metrics are refused by ${METRICS_FILTER} alone: name it in CELL_SCHEDULING_FILTERS, or set this to false`,
     ])
-  return { metricWeights, weightOfUnavailable }
+  const imagePropertyWeights = weightsOf(read, 'IMAGE_PROPS_WEIGHT_SETTING')
+  return { metricWeights, weightOfUnavailable, imagePropertyWeights }
 }
 
 /** Pairs such as `cpu.percent=-1`. */

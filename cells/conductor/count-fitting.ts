@@ -25,13 +25,15 @@ export async function countFitting(
   for (let fitting = 0; fitting < count; fitting += 1) {
     const [best] = decideOn(table, conductor, build, circumstances).selection.hosts
     if (best === undefined) return fitting
-    const { hostId, used, instances, ioOps, buildFailures, metrics } = best
+    const { hostId, used, instances, ioOps, buildFailures } = best
+    const { metrics, imagePropertyUses } = best
     table.put(hostId, {
       used: addResources(used, resources),
       instances: instances + 1,
       ioOps: ioOps + 1,
       buildFailures,
       metrics,
+      imagePropertyUses,
     })
     members?.set(hostId, (members.get(hostId) ?? 0) + 1)
   }

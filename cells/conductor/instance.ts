@@ -17,6 +17,8 @@ export interface Instance {
   /** Null: as it was built. */
   readonly flavor: FlavorSnapshot | null
   readonly imageId: string | null
+  /** Of its image; null: it was built by a release that did not write them down. */
+  readonly imageProperties: Readonly<Record<string, string>> | null
   /** Null: its NICs have the MAC addresses of its ports. */
   readonly machineNics: readonly MachineNic[] | null
   readonly fault: Fault | null

@@ -3,9 +3,9 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
-import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, FlavorSnapshot, MachineNic } from '#openapi/wire/instance.ts'
+import type { MachineNic } from '#openapi/wire/instance.ts'
 import type { Instance } from '../conductor/instance.ts'
+import { fromRow, INSTANCE_COLUMNS, type InstanceRow } from './instance-row.ts'
 import { instances } from './schema/instances.ts'
 
 const p = sql.placeholder
@@ -24,6 +24,7 @@ const INSERT = statement(
     host: p('host'),
     hypervisorHostname: p('hypervisorHostname'),
     zone: p('zone'),
+    imageProperties: p('imageProperties'),
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),
@@ -46,6 +47,7 @@ const CHANGE = {
   zone: sql`${p('zone')}`,
   flavor: sql`${p('flavor')}`,
   imageId: sql`${p('imageId')}`,
+  imageProperties: sql`${p('imageProperties')}`,
   machineNics: sql`${p('machineNics')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
@@ -74,50 +76,10 @@ const REMOVE = statement(
   builder.delete(instances).where(and(isThis, eq(instances.sagaId, p('owner')))),
 )
 
-const COLUMNS = {
-  server_id: instances.serverId,
-  attempt: instances.attempt,
-  version: instances.version,
-  project_id: instances.projectId,
-  vm_state: instances.vmState,
-  task_state: instances.taskState,
-  power_state: instances.powerState,
-  host_id: instances.hostId,
-  host: instances.host,
-  hypervisor_hostname: instances.hypervisorHostname,
-  zone: instances.zone,
-  flavor: instances.flavor,
-  image_id: instances.imageId,
-  machine_nics: instances.machineNics,
-  fault: instances.fault,
-  launched_at: instances.launchedAt,
-  saga_id: instances.sagaId,
-}
-
-interface Row {
-  readonly server_id: InstanceId
-  readonly attempt: number
-  readonly version: number
-  readonly project_id: string
-  readonly vm_state: VmState
-  readonly task_state: Task | null
-  readonly power_state: number
-  readonly host_id: HostId | null
-  readonly host: string | null
-  readonly hypervisor_hostname: string | null
-  readonly zone: string | null
-  readonly flavor: FlavorSnapshot | null
-  readonly image_id: string | null
-  readonly machine_nics: readonly MachineNic[] | null
-  readonly fault: Fault | null
-  readonly launched_at: Date | null
-  readonly saga_id: SagaId | null
-}
-
-const INSTANCES = new Lookup<Row>(
+const INSTANCES = new Lookup<InstanceRow>(
   (ids) =>
     builder
-      .select(COLUMNS)
+      .select(INSTANCE_COLUMNS)
       .from(instances)
       .where(inArray(instances.serverId, [...ids])),
   ({ server_id }) => server_id,
@@ -144,7 +106,7 @@ const FIND_OWNER = statement(
 
 const ON_HOST = statement(
   builder
-    .select(COLUMNS)
+    .select(INSTANCE_COLUMNS)
     .from(instances)
     .where(and(eq(instances.hostId, p('hostId')), gt(instances.serverId, p('after'))))
     .orderBy(asc(instances.serverId))
@@ -153,7 +115,7 @@ const ON_HOST = statement(
 
 const PAGE = statement(
   builder
-    .select(COLUMNS)
+    .select(INSTANCE_COLUMNS)
     .from(instances)
     .where(gt(instances.serverId, p('after')))
     .orderBy(asc(instances.serverId))
@@ -163,7 +125,9 @@ const PAGE = statement(
 /** Throws a duplicate-key error when the cell has a row of this server already. */
 export function queueInstance(tx: Tx, instance: Instance, sealed: SealedBuild): void {
   const { record: sealedRecord, secrets: sealedSecrets } = sealed
-  tx.queue(INSERT, { ...instance, ...instance.placed, sealedRecord, sealedSecrets })
+  const imageProperties = jsonOf(instance.imageProperties)
+  const values = { ...instance, ...instance.placed, imageProperties }
+  tx.queue(INSERT, { ...values, sealedRecord, sealedSecrets })
 }
 
 /** The build request of an instance, in two parts. */
@@ -338,7 +302,7 @@ export async function instancesOnHost(
   after: string,
   max: number,
 ): Promise<readonly Instance[]> {
-  return (await db.rows<Row>(ON_HOST, { hostId, after, max: BigInt(max) })).map(fromRow)
+  return (await db.rows<InstanceRow>(ON_HOST, { hostId, after, max: BigInt(max) })).map(fromRow)
 }
 
 /** At most `max` instances in order of id, after one. */
@@ -347,45 +311,24 @@ export async function instancePage(
   after: string,
   max: number,
 ): Promise<readonly Instance[]> {
-  return (await db.rows<Row>(PAGE, { after, max: BigInt(max) })).map(fromRow)
+  return (await db.rows<InstanceRow>(PAGE, { after, max: BigInt(max) })).map(fromRow)
 }
 
 function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<string, unknown> {
   return {
     ...to,
     ...(to.placed ?? NOWHERE),
-    flavor: to.flavor === null ? null : JSON.stringify(to.flavor),
-    machineNics: to.machineNics === null ? null : JSON.stringify(to.machineNics),
-    fault: to.fault === null ? null : JSON.stringify(to.fault),
+    flavor: jsonOf(to.flavor),
+    imageProperties: jsonOf(to.imageProperties),
+    machineNics: jsonOf(to.machineNics),
+    fault: jsonOf(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsSecrets,
   }
 }
 
+function jsonOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
 const NOWHERE = { hostId: null, host: null, hypervisorHostname: null, zone: null }
-
-/** The four are null together. */
-function placedOn(row: Row): Instance['placed'] {
-  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone } = row
-  if (hostId === null || host === null || hypervisorHostname === null || zone === null) return null
-  return { hostId, host, hypervisorHostname, zone }
-}
-
-function fromRow(row: Row): Instance {
-  return {
-    id: row.server_id,
-    attempt: row.attempt,
-    version: row.version,
-    projectId: row.project_id,
-    vmState: row.vm_state,
-    taskState: row.task_state,
-    powerState: row.power_state,
-    placed: placedOn(row),
-    flavor: row.flavor,
-    imageId: row.image_id,
-    machineNics: row.machine_nics,
-    fault: row.fault,
-    launchedAt: row.launched_at === null ? null : row.launched_at.getTime(),
-    sagaId: row.saga_id,
-  }
-}

@@ -70,7 +70,7 @@ async function accept(
   const [best] = decision.selection.hosts
   const id = newId<SagaId>()
   conductor.builds.keep(attempt, await withStores(conductor.db, build))
-  if (best !== undefined) conductor.hosts.reserve(best.hostId, params.resources)
+  if (best !== undefined) conductor.hosts.reserve(best.hostId, params)
   const expected = decision.trace({ lostClaims: [], chosen: best?.name ?? null })
   const record = { operation, outcome: 'accepted', trace: JSON.stringify(expected) } as const
   const before = (tx: Tx) => queueBuildRecord(tx, record, newerAttempt)
@@ -99,6 +99,7 @@ function bootParams(
     operation,
     projectId: build.projectId,
     resources: resourcesOf(build),
+    imageProperties: build.image.properties,
     ...(build.group !== undefined && { group: build.group }),
     candidates: decision.selection.hosts.map(({ hostId }) => hostId),
     startedAt: conductor.clock.now(),

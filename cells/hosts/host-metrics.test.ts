@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DEFAULT_FILTERS } from '#cells/scheduler/filters.ts'
-import { FILTER_SETTINGS } from '#cells/scheduler/testing.ts'
+import { FILTER_SETTINGS, WEIGHER_SETTINGS } from '#cells/scheduler/testing.ts'
 import { sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../context.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
     filters: [...DEFAULT_FILTERS, 'MetricsFilter'],
     filterSettings: { ...FILTER_SETTINGS, metrics: ['cpu.percent'] },
     weights: { metrics: 1 },
-    weigherSettings: { metricWeights: { 'cpu.percent': -1 }, weightOfUnavailable: 0 },
+    weigherSettings: { ...WEIGHER_SETTINGS, metricWeights: { 'cpu.percent': -1 } },
   }
   one = await cell.addProcess('one', change)
   other = await cell.addProcess('other', change)

@@ -3,6 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
+import { imagePropertyUses, type PropertyUses, withUses } from '../db/image-property-uses.ts'
 import { ioOpsByHost } from '../db/io-ops.ts'
 import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
@@ -17,6 +18,8 @@ export interface HostRegistryOptions {
   readonly downAfterMs: number
   /** True where the scheduling asks how much hosts have to do. */
   readonly countsIoOps: boolean
+  /** True where it asks which images the servers of hosts have. */
+  readonly countsImageProperties: boolean
 }
 
 interface LastReport {
@@ -28,6 +31,13 @@ interface LastReport {
 }
 
 const NO_METRICS: HostState['metrics'] = {}
+const NO_USES: PropertyUses = new Map()
+
+/** What a claim that is being written takes, and for a server of which image. */
+interface Reservation {
+  readonly resources: Resources
+  readonly imageProperties?: Readonly<Record<string, string>>
+}
 
 /**
  * The hosts of the cell as this process knows them: their rows as last read, and the time of their last reports. A hint
@@ -42,6 +52,7 @@ export class HostRegistry {
   readonly #shown = new Map<HostId, number>()
   readonly #reports = new Map<HostId, LastReport>()
   #ioOps: ReadonlyMap<HostId, number> = new Map()
+  #propertyUses: ReadonlyMap<HostId, PropertyUses> = new Map()
   readonly #buildFailures = new Map<HostId, number>()
   /** Undefined: no decision has needed it since the hosts changed. */
   #table: HostTable | undefined
@@ -54,9 +65,10 @@ export class HostRegistry {
 
   /** Reads usage of all hosts, and those whole that have changed. */
   async refresh(): Promise<void> {
-    const { db, countsIoOps } = this.#options
+    const { db, countsIoOps, countsImageProperties } = this.#options
     const usage = await hostUsage(db)
     if (countsIoOps) this.#ioOps = await ioOpsByHost(db)
+    if (countsImageProperties) this.#propertyUses = await imagePropertyUses(db)
     const changed = usage.filter(({ id, version }) => this.#hosts.get(id)?.version !== version)
     const fresh = await findHosts(
       db,
@@ -138,7 +150,7 @@ export class HostRegistry {
   }
 
   /** Counts a claim that is being written, so that the next decision sees it; the next refresh puts it right. */
-  reserve(id: HostId, resources: Resources): void {
+  reserve(id: HostId, { resources, imageProperties = {} }: Reservation): void {
     const host = this.#hosts.get(id)
     if (host?.provider == null) return
     const { used, instances } = host.provider
@@ -150,6 +162,10 @@ export class HostRegistry {
     this.#hosts.set(id, { ...host, provider })
     if (this.#options.countsIoOps)
       this.#ioOps = new Map(this.#ioOps).set(id, (this.#ioOps.get(id) ?? 0) + 1)
+    if (this.#options.countsImageProperties) {
+      const uses = withUses(this.#propertyUses.get(id), imageProperties, 1)
+      this.#propertyUses = new Map(this.#propertyUses).set(id, uses)
+    }
     this.#refill(id)
   }
 
@@ -168,7 +184,8 @@ export class HostRegistry {
     const ioOps = this.#ioOps.get(id) ?? 0
     const buildFailures = this.#buildFailures.get(id) ?? 0
     const metrics = this.#reports.get(id)?.metrics ?? NO_METRICS
-    return { used, instances, ioOps, buildFailures, metrics }
+    const imagePropertyUses = this.#propertyUses.get(id) ?? NO_USES
+    return { used, instances, ioOps, buildFailures, metrics, imagePropertyUses }
   }
 
   /** Hosts as the scheduler compares them; those never seen with an inventory are left out. */

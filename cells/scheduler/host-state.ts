@@ -53,4 +53,6 @@ export interface HostState extends HostKind {
   readonly buildFailures: number
   /** What the host last said of its load, by Nova's names, such as `cpu.percent`; empty: nothing that this process has heard. */
   readonly metrics: Readonly<Record<string, number>>
+  /** How many of its servers have an image with a property, by `NAME=VALUE`; empty where nothing asks for it. */
+  readonly imagePropertyUses: ReadonlyMap<string, number>
 }

@@ -34,6 +34,7 @@ test('a host that is put has the new usage in its state and in the columns', () 
     ioOps: 1,
     buildFailures: 2,
     metrics: { 'cpu.percent': 7 },
+    imagePropertyUses: new Map([['os_distro=debian', 2]]),
   }
 
   expect(table.hasFailures).toBe(false)

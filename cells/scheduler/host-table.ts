@@ -9,7 +9,7 @@ export type Room = 'vcpus' | 'memoryMb' | 'diskGb' | 'instances'
 /** What changes while a cell works. */
 export type HostUsage = Pick<
   HostState,
-  'used' | 'instances' | 'ioOps' | 'buildFailures' | 'metrics'
+  'used' | 'instances' | 'ioOps' | 'buildFailures' | 'metrics' | 'imagePropertyUses'
 >
 
 /** All of them, so that no field of a kind is forgotten. */

@@ -34,6 +34,11 @@ export function asksForIoOps({ filters, weighers }: Scheduling): boolean {
   )
 }
 
+/** True where a weigher compares which images the servers of hosts have. */
+export function asksForImageProperties({ weighers }: Scheduling): boolean {
+  return weighers.some(({ weigher }) => weigher.name === 'image_props')
+}
+
 function named<T extends { readonly name: string }>(
   all: readonly T[],
   name: string,

@@ -16,6 +16,7 @@ export const FILTER_SETTINGS: FilterSettings = {
 
 export const WEIGHER_SETTINGS: WeigherSettings = {
   metricWeights: {},
+  imagePropertyWeights: {},
   weightOfUnavailable: -10_000,
 }
 
@@ -54,6 +55,7 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     ioOps: 0,
     buildFailures: 0,
     metrics: {},
+    imagePropertyUses: new Map(),
     aggregates: [],
     ...change,
   }

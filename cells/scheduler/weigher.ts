@@ -8,6 +8,8 @@ export interface WeigherSettings {
   readonly metricWeights: Readonly<Record<string, number>>
   /** The sum of a host that lacks one of these. */
   readonly weightOfUnavailable: number
+  /** By name, how much each property of an image counts, and others not at all; empty: each counts 1. */
+  readonly imagePropertyWeights: Readonly<Record<string, number>>
 }
 
 export interface Weigher {

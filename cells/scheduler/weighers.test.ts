@@ -69,3 +69,25 @@ test('metrics sums what an operator weighs, and says how much a host without one
   expect(scores('metrics', hosts, {}, settings)).toEqual([1_480, 910, -7, -7])
   expect(scores('metrics', hosts)).toBeUndefined()
 })
+
+test('image_props counts the servers of each host whose image has the properties of the request', () => {
+  const uses = (...pairs: readonly (readonly [string, number])[]) => ({
+    imagePropertyUses: new Map(pairs),
+  })
+  const hosts = [
+    uses(['os_distro=debian', 3], ['hw_machine_type=q35', 1]),
+    uses(['os_distro=debian', 1], ['os_distro=windows', 8]),
+    uses(),
+  ]
+  const properties = { os_distro: 'debian', hw_machine_type: 'q35' }
+  const image = { image: { diskFormat: 'qcow2', properties } }
+  const of = (imagePropertyWeights: Record<string, number>) =>
+    scores('image_props', hosts, image, { imagePropertyWeights })
+
+  expect(of({})).toEqual([4, 1, 0])
+  expect(of({ os_distro: 10 })).toEqual([30, 10, 0])
+  expect(of({ os_distro: 10, hw_machine_type: -1 })).toEqual([29, 10, 0])
+  expect(of({ os_distro: 0 })).toBeUndefined()
+  expect(of({ os_type: 1 })).toBeUndefined()
+  expect(scores('image_props', hosts)).toBeUndefined()
+})

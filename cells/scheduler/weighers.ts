@@ -25,6 +25,7 @@ export const WEIGHERS: readonly Weigher[] = [
     column: (table) => columnOfKinds(table, ({ hypervisorVersion }) => hypervisorVersion),
   },
   { name: 'metrics', column: metrics },
+  { name: 'image_props', column: imageProperties },
 ]
 
 function free(name: string, amount: CountedResource): Weigher {
@@ -66,6 +67,23 @@ function metrics(
     }
     return sum
   })
+}
+
+/** On how many servers each property of the request's image is to be found, times its weight (nova: ImagePropertiesWeigher). */
+function imageProperties(
+  table: HostTable,
+  { image: { properties } }: PlacementRequest,
+  { imagePropertyWeights }: WeigherSettings,
+): Float64Array | undefined {
+  const isSet = Object.keys(imagePropertyWeights).length > 0
+  const weights = Object.entries(properties).flatMap(([name, value]) => {
+    const weight = isSet ? (imagePropertyWeights[name] ?? 0) : 1
+    return weight === 0 ? [] : [{ key: `${name}=${value}`, weight }]
+  })
+  if (weights.length === 0) return undefined
+  return columnOf(table, ({ imagePropertyUses: uses }) =>
+    weights.reduce((sum, { key, weight }) => sum + weight * (uses.get(key) ?? 0), 0),
+  )
 }
 
 function devicesFree({ limits: { custom }, used }: HostState): number {

@@ -23,6 +23,7 @@ const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
   done: async (_tx, { instance, act, at }) => ({
     vmState: instance.vmState === 'stopped' ? 'stopped' : 'active',
     imageId: act.build.image.id,
+    imageProperties: act.build.image.properties,
     launchedAt: at,
     fault: null,
   }),
@@ -93,7 +94,10 @@ export interface Acted<A extends Act> {
 
 /** The properties of an instance that the table of actions does not determine. */
 export type InstancePart = Partial<
-  Pick<Instance, 'vmState' | 'placed' | 'flavor' | 'imageId' | 'launchedAt' | 'fault'>
+  Pick<
+    Instance,
+    'vmState' | 'placed' | 'flavor' | 'imageId' | 'imageProperties' | 'launchedAt' | 'fault'
+  >
 >
 
 /** The effects of an act on rows, besides its task and its final state. */

@@ -31,6 +31,8 @@ export const instances = mysqlTable(
     flavor: json('flavor'),
     /** The image it was rebuilt from; null: the one it was built from. */
     imageId: uuid('image_id'),
+    /** Of the image that it was built or rebuilt from, by name; null: it was by a release that did not write them down. */
+    imageProperties: json('image_properties'),
     /** MachineNic[]; null: its NICs have the MAC addresses of its ports. */
     machineNics: json('machine_nics'),
     fault: json('fault'),

@@ -16,9 +16,10 @@ export function product(hosts: readonly HostState[]): Decider {
     for (let nth = 0; nth < decisions; nth += 1) {
       const [best] = selectHosts(table, REQUEST, SCHEDULING).hosts
       if (best === undefined) throw new Error('The sample hosts are full: ask for fewer decisions.')
-      const { hostId, ioOps, buildFailures, instances, metrics } = best
+      const { hostId, ioOps, buildFailures, instances, metrics, imagePropertyUses } = best
       const used = addResources(best.used, REQUEST.resources)
-      table.put(hostId, { used, instances: instances + 1, ioOps, buildFailures, metrics })
+      const same = { ioOps, buildFailures, metrics, imagePropertyUses }
+      table.put(hostId, { ...same, used, instances: instances + 1 })
       name = best.name
     }
     return name

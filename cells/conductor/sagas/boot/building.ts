@@ -5,7 +5,7 @@ import type { BootParams } from './params.ts'
 
 /** The instance while it is being built on a host. */
 export function building(
-  { operation, projectId }: BootParams,
+  { operation, projectId, imageProperties }: BootParams,
   placed: PlacedOn,
   version: number,
   sagaId: SagaId,
@@ -22,6 +22,7 @@ export function building(
     fault: null,
     flavor: null,
     imageId: null,
+    imageProperties: imageProperties ?? null,
     machineNics: null,
     launchedAt: null,
     sagaId,

@@ -9,6 +9,8 @@ export interface BootParams {
   readonly operation: OperationRef
   readonly projectId: string
   readonly resources: Resources
+  /** Absent: a process of the former release began the boot. */
+  readonly imageProperties?: Readonly<Record<string, string>>
   /** Absent: it is in no group. */
   readonly group?: ServerGroupRule
   /** Hosts that fitted, best first. */

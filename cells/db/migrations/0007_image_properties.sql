@@ -1,0 +1,1 @@
+ALTER TABLE `instances` ADD `image_properties` json;
