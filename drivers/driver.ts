@@ -1,5 +1,6 @@
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import type { NumaNode } from '#common/numa.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { ImageCacheRef } from '#openapi/wire/instance.ts'
 import type { Adopt } from './adopt.ts'
@@ -255,6 +256,8 @@ export interface HostInventory {
   readonly diskGb: number
   /** Of further classes of Placement, such as `PCPU`; absent: none, now or ever. */
   readonly resources?: Readonly<Record<string, number>>
+  /** The parts of the machine whose CPUs and memory are close to each other; absent: it has none, or the backend does not say. */
+  readonly numa?: readonly NumaNode[]
   /** The amounts are a quota, of which no part can be promised twice. */
   readonly isQuota?: true
   /** How many instances there may be in all; absent: as many as fit. */

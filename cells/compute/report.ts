@@ -84,7 +84,7 @@ function wireInventory(
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
   const { externalNetworks, machineSegments, machineTraits, ...others } = more
-  const { extraSpecs, imageProperties, ...amounts } = others
+  const { extraSpecs, imageProperties, numa, ...amounts } = others
   return {
     ...amounts,
     ...offer,
@@ -92,6 +92,7 @@ function wireInventory(
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
     imageFormats: [...imageFormats],
     traits: [...traits],
+    ...(numa && { numa: numa.map((node) => ({ ...node, pages: { ...node.pages } })) }),
     ...(machines && { machines: [...machines] }),
     ...(machineSegments && { machineSegments: [...machineSegments] }),
     ...(machineTraits && { machineTraits: machineTraits.map((traits) => [...traits]) }),

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
+import { numaRequest } from '#common/numa.ts'
 import { requestedTraits } from '#common/traits.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
@@ -78,6 +79,7 @@ export function decideOn(
     flavorName: flavor.name,
     extraSpecs: flavor.extraSpecs,
     traits: requestedTraits(flavor.extraSpecs, image.properties),
+    numa: numaRequest(flavor, image.properties),
     hints: build.remarks?.hints ?? {},
     projectId,
     zone,

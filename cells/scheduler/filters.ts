@@ -21,6 +21,7 @@ import { jsonFilter } from './filters/json-query.ts'
 import { metricsFilter } from './filters/metrics.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { numInstancesFilter } from './filters/num-instances.ts'
+import { numaTopologyFilter } from './filters/numa-topology.ts'
 import { physicalNetworkFilter } from './filters/physical-network.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
@@ -45,6 +46,7 @@ export const FILTERS: readonly Filter[] = [
   diskFilter,
   resourceClassFilter,
   pciPassthroughFilter,
+  numaTopologyFilter,
   backendInstancesFilter,
   numInstancesFilter,
   ioOpsFilter,

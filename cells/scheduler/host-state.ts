@@ -1,4 +1,5 @@
 import type { HostId } from '#common/ids.ts'
+import type { NumaNode } from '#common/numa.ts'
 import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { Resources } from '../placement/resources.ts'
 
@@ -22,6 +23,8 @@ export interface HostKind {
   readonly traits: readonly string[]
   /** Of its machines, each list of some; null: it has no machines. */
   readonly machineTraits: readonly (readonly string[])[] | null
+  /** Its NUMA nodes, taken or not; null: it does not say. */
+  readonly numa: readonly NumaNode[] | null
   /** Extra specs about hardware that have an effect there; null: all have, or the host does not say. */
   readonly extraSpecs: readonly string[] | null
   /** Properties of images, likewise: names, or `NAME=VALUE` where no other value has an effect. */

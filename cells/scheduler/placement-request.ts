@@ -1,4 +1,5 @@
 import type { HostId } from '#common/ids.ts'
+import type { NumaRequest } from '#common/numa.ts'
 import type { RequestedTraits } from '#common/traits.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../placement/resources.ts'
@@ -17,6 +18,8 @@ export interface PlacementRequest {
   readonly extraSpecs: Readonly<Record<string, string>>
   /** Of flavor and image. */
   readonly traits: RequestedTraits
+  /** The memory nodes that its guest is to have; null: it does not matter. */
+  readonly numa: NumaRequest | null
   /** Those without a field of their own here. */
   readonly hints: Readonly<Record<string, readonly string[]>>
   readonly projectId: string

@@ -102,6 +102,12 @@ test.each([
     { ioOps: 8 },
     {},
   ],
+  [
+    'NUMATopologyFilter',
+    'has 1 NUMA nodes, no 1 of them with 2 CPUs and 64 MiB',
+    { numa: [{ id: 0, cpus: 1, dedicatedCpus: 0, memoryMb: 64, pages: {} }] },
+    { numa: { parts: [{ vcpus: [0, 1], memoryMb: 64 }], isDedicated: false, page: null } },
+  ],
   ['MetricsFilter', 'does not report the metric cpu.percent', { metrics: {} }, {}],
   [
     'BackendInstancesFilter',

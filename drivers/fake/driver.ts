@@ -1,4 +1,6 @@
+import { DEDICATED_CPUS } from '#common/hardware-resources.ts'
 import type { InstanceId } from '#common/ids.ts'
+import type { NumaNode } from '#common/numa.ts'
 import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
@@ -100,6 +102,18 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
   }
 }
 
+function numaOf({ numaNodes, vcpus, memoryMb, resources }: FakeSettings): readonly NumaNode[] {
+  const dedicated = resources.get(DEDICATED_CPUS) ?? 0
+  const share = (amount: number) => Math.floor(amount / numaNodes)
+  return Array.from({ length: numaNodes }, (_, id) => ({
+    id,
+    cpus: share(vcpus + dedicated),
+    dedicatedCpus: share(dedicated),
+    memoryMb: share(memoryMb),
+    pages: {},
+  }))
+}
+
 function inventoryOf(settings: FakeSettings): HostInventory {
   const { vcpus, memoryMb, diskGb, hostname, resources, machineSegments } = settings
   const machines = [...settings.machines].map(([resourceClass, total]) => {
@@ -113,6 +127,7 @@ function inventoryOf(settings: FakeSettings): HostInventory {
     ...(machines.length > 0 && { machines }),
     ...(machineSegments && { machineSegments }),
     resources: Object.fromEntries(resources),
+    ...(settings.numaNodes > 0 && { numa: numaOf(settings) }),
     hypervisor: { type: 'fake', version: 1_000_000, hostname },
     architecture: 'x86_64',
     cpu: {

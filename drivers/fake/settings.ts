@@ -14,6 +14,8 @@ export interface FakeSettings {
   readonly machineSegments?: readonly string[] | undefined
   /** The amounts of further resource classes, such as `PCPU`. */
   readonly resources: ReadonlyMap<string, number>
+  /** Among which the CPUs and the memory are shared evenly; 0: it says nothing of any. */
+  readonly numaNodes: number
   /** How busy the machine is said to be, by Nova's names of metrics. */
   readonly metrics: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
@@ -41,6 +43,7 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     machines: resourceAmounts('machines', reader.list('machines')),
     machineSegments: reader.optionalText('machine_segments')?.split(','),
     resources: resourceAmounts('resources', reader.list('resources')),
+    numaNodes: reader.integer('numa_nodes', 0, 0, 64),
     metrics: metricsFrom(reader.list('metrics')),
     hostname: reader.text('hostname', hostname()),
     volumeStore: reader.optionalText('volume_store'),

@@ -1,4 +1,6 @@
 import { statfs } from 'node:fs/promises'
+import type { NumaNode } from '#common/numa.ts'
+import { SMALL_PAGE_KIB } from '#common/page-size.ts'
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { VirtType } from './domains/domain-xml.ts'
@@ -7,7 +9,7 @@ import type { LibvirtHost } from './host.ts'
 import { IMAGE_PROPERTIES } from './image-properties.ts'
 import { nodeCalls } from './node-calls.ts'
 import { dedicatedCpus, hardwareInventory } from './placement/host-hardware.ts'
-import { hostNodes } from './placement/host-nodes.ts'
+import { type HostNode, hostNodes } from './placement/host-nodes.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from './xml/parse.ts'
 
 /** The part of the machine that the host may use; an absent amount is the whole. */
@@ -59,6 +61,7 @@ export async function inventory(
     memoryMb: share.memoryMb ?? Math.floor(memoryKib / 1024),
     diskGb: share.diskGb ?? (await diskGbOf(host.stateDirectory)),
     resources: await hardwareInventory(host, nodes, signal),
+    numa: nodes.map((each) => numaNode(each, host)),
     hypervisor: { type: virtType.toUpperCase(), version, hostname },
     architecture: cpu === undefined ? 'x86_64' : textAt(cpu, 'arch'),
     cpu: {
@@ -72,6 +75,15 @@ export async function inventory(
     imageProperties: IMAGE_PROPERTIES,
     traits: traitsOf(virtType, features),
   }
+}
+
+function numaNode(
+  { id, cpus, memoryMb, pages }: HostNode,
+  { cpus: { dedicated } }: LibvirtHost,
+): NumaNode {
+  const dedicatedCpus = cpus.filter((cpu) => dedicated.includes(cpu)).length
+  const large = [...pages].filter(([kib]) => kib > SMALL_PAGE_KIB)
+  return { id, cpus: cpus.length, dedicatedCpus, memoryMb, pages: Object.fromEntries(large) }
 }
 
 function featuresOf(cpu: XmlTree): readonly string[] {

@@ -6,6 +6,7 @@ import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
+import { NumaNode } from './numa.ts'
 import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
@@ -74,6 +75,8 @@ export const Inventory = Type.Object({
   instancesMax: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Of further classes, such as `PCPU`, exactly so much; absent from hosts that know of none. */
   resources: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
+  /** Its NUMA nodes, taken or not; absent: it has none, or does not say. */
+  numa: Type.Optional(Type.Array(NumaNode)),
   /** Whole machines by class; present: nothing but these can be had. The amounts are those of one. */
   machines: Type.Optional(
     Type.Array(

@@ -26,7 +26,8 @@ beforeAll(async () => {
     CELL_SCHEDULING_FILTERS: FILTERS.map(({ name }) => name).join(','),
     CELL_MAX_INSTANCES_PER_HOST: '1',
   }
-  cloud = await startCloud({ cells: 1, hostsPerCell: 1, cell })
+  const driver = { vcpus: '4', numa_nodes: '2' }
+  cloud = await startCloud({ cells: 1, hostsPerCell: 1, cell, driver })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
 })
@@ -87,9 +88,10 @@ test.each([
   ['TraitsFilter', { 'trait:COMPUTE_NODE': 'forbidden' }, 'COMPUTE_NODE, which is forbidden'],
   ['ComputeCapabilitiesFilter', { 'capabilities:vcpus_total': '>= 100000' }, '100000 is needed'],
   ['ComputeCapabilitiesFilter', { colour: 'blue' }, 'has no capability colour'],
+  ['NUMATopologyFilter', { 'hw:numa_nodes': '1' }, 'no 1 of them with 3 CPUs and 64 MiB'],
 ])('%s holds a host to the extra specs %j', async (filter, specs, reason) => {
   const id = newId<string>()
-  const flavor = { name: id, id, ram: 64, vcpus: 1, disk: 1 }
+  const flavor = { name: id, id, ram: 64, vcpus: 3, disk: 1 }
   await admin.post('/compute/v2.1/flavors', { flavor })
   await admin.post(`/compute/v2.1/flavors/${id}/os-extra_specs`, { extra_specs: specs })
 

@@ -216,6 +216,15 @@ describe.skipIf(why !== undefined)(
       expect(idle).toBeGreaterThan(0)
     })
 
+    test('the NUMA nodes of a host have all of its CPUs, and those set apart', async () => {
+      const { numa, vcpus, resources } = await driver.inventory(signal())
+      const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0)
+
+      expect(sum(numa!.map(({ dedicatedCpus }) => dedicatedCpus))).toBe(resources!['PCPU'])
+      expect(sum(numa!.map(({ cpus }) => cpus))).toBeGreaterThanOrEqual(vcpus)
+      for (const { memoryMb } of numa!) expect(memoryMb).toBeGreaterThan(100)
+    })
+
     test('devices that an operator names are offered; a machine that cannot lend them says so', async ({
       skip,
     }) => {

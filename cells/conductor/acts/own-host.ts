@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
+import { numaRequest } from '#common/numa.ts'
 import { requestedTraits } from '#common/traits.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
 import { HostTable } from '../../scheduler/host-table.ts'
@@ -34,6 +35,7 @@ export function checkOwnHost(
     flavorName: flavor.name,
     extraSpecs: flavor.extraSpecs,
     traits: requestedTraits(flavor.extraSpecs, image.properties),
+    numa: numaRequest(flavor, image.properties),
     // Those of the boot were about the host that it has.
     hints: {},
     projectId,

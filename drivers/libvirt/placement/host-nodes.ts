@@ -1,9 +1,12 @@
 import { attributeAt, elementsAt, parseXml, textAt } from '../xml/parse.ts'
 
+const KIB_PER_MIB = 1024
+
 /** A part of the host whose CPUs and memory are close to each other. */
 export interface HostNode {
   readonly id: number
   readonly cpus: readonly number[]
+  readonly memoryMb: number
   /** How many pages there are, taken or not, by their size in KiB. */
   readonly pages: ReadonlyMap<number, number>
 }
@@ -17,6 +20,9 @@ export function hostNodes(capabilities: string): readonly HostNode[] {
   return cells.map((cell) => ({
     id: Number(attributeAt(cell, 'id')),
     cpus: elementsAt(cell, 'cpus', 'cpu').map((cpu) => Number(attributeAt(cpu, 'id'))),
+    memoryMb: Math.floor(
+      Number(elementsAt(cell, 'memory').map((each) => textAt(each))[0] ?? 0) / KIB_PER_MIB,
+    ),
     pages: new Map(
       elementsAt(cell, 'pages').map((page) => [
         Number(attributeAt(page, 'size')),

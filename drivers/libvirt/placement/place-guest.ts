@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import { type PageSize, SMALL_PAGE_KIB } from '#common/page-size.ts'
+import { type NumaPart, nodesFor, numaParts, pageSizesToTry, pagesIn } from '#common/numa.ts'
 import type { HostNode } from './host-nodes.ts'
 import type { PciDevice } from './pci-devices.ts'
 import type { RequestedPlacement } from './requested-placement.ts'
@@ -37,8 +37,6 @@ interface GuestSize {
   readonly memoryMb: number
 }
 
-const KIB_PER_MIB = 1024
-
 /** Throws `no-capacity` with what the host lacks, `invalid` for more nodes than vCPUs. */
 export function placeGuest(
   asked: RequestedPlacement,
@@ -67,7 +65,8 @@ function onNodes(asked: RequestedPlacement, size: GuestSize, host: HostPlaces): 
     throw lacks('sets no CPUs apart for guests that ask for their own (dedicated_cpus)')
   const taken = new Set(host.others.flatMap(({ pins = [] }) => pins))
   const free = host.dedicated.filter((cpu) => !taken.has(cpu))
-  for (const pageKib of pageSizes(asked.page, host.nodes)) {
+  const sizes = host.nodes.flatMap(({ pages }) => [...pages.keys()])
+  for (const pageKib of pageSizesToTry(asked.page, sizes)) {
     const seen = asked.nodes ?? (pageKib === undefined ? null : 1)
     const parts = split(size, seen ?? 1)
     if (seen === null) return asked.isDedicated ? { pins: pinned(parts, [free]) } : {}
@@ -88,32 +87,14 @@ function onNodes(asked: RequestedPlacement, size: GuestSize, host: HostPlaces): 
   throw lacks(`has no ${nodes ?? 1} NUMA nodes with enough ${own}CPUs${pages}`)
 }
 
-/** In KiB, as they are to be tried; undefined: as the host does. */
-function pageSizes(
-  page: PageSize | null,
-  nodes: readonly HostNode[],
-): readonly (number | undefined)[] {
-  // Of large pages only those are counted that a flavor asks for.
-  if (page === null || page === 'small' || page === 'any') return [undefined]
-  if (typeof page === 'object') return [page.kib === SMALL_PAGE_KIB ? undefined : page.kib]
-  const sizes = new Set(nodes.flatMap(({ pages }) => [...pages.keys()]))
-  return [...sizes].filter((kib) => kib > SMALL_PAGE_KIB).toSorted((a, b) => b - a)
-}
-
-type Part = Omit<GuestNode, 'hostNode'>
-
-/** As evenly as whole CPUs and MiB go. */
-function split({ vcpus, memoryMb }: GuestSize, nodes: number): readonly Part[] {
-  if (nodes > vcpus)
-    throw new Failure('invalid', `hw:numa_nodes is ${nodes}, and the flavor has ${vcpus} vCPUs.`)
-  const share = (total: number, index: number) => Math.floor((total * index) / nodes)
-  return Array.from({ length: nodes }, (_, index) => ({
-    vcpus: Array.from(
-      { length: share(vcpus, index + 1) - share(vcpus, index) },
-      (_cpu, offset) => share(vcpus, index) + offset,
-    ),
-    memoryMb: share(memoryMb, index + 1) - share(memoryMb, index),
-  }))
+/** Throws `invalid` for more nodes than vCPUs. */
+function split(size: GuestSize, nodes: number): readonly NumaPart[] {
+  if (nodes > size.vcpus)
+    throw new Failure(
+      'invalid',
+      `hw:numa_nodes is ${nodes}, and the flavor has ${size.vcpus} vCPUs.`,
+    )
+  return numaParts(size, nodes)
 }
 
 interface Needs {
@@ -124,20 +105,17 @@ interface Needs {
 
 /** A node of the host for each part, no two the same; undefined when there are none. */
 function fit(
-  parts: readonly Part[],
+  parts: readonly NumaPart[],
   { nodes, others }: HostPlaces,
   { pageKib, cpusOf }: Needs,
 ): readonly HostNode[] | undefined {
-  const left = [...nodes]
-  const found = parts.flatMap(({ vcpus, memoryMb }) => {
-    const index = left.findIndex(
-      (node) =>
-        cpusOf(node).length >= vcpus.length &&
-        (pageKib === undefined || freePages(node, pageKib, others) >= pagesIn(memoryMb, pageKib)),
-    )
-    return index < 0 ? [] : left.splice(index, 1)
-  })
-  return found.length === parts.length ? found : undefined
+  return nodesFor(
+    parts,
+    nodes,
+    (node, { vcpus, memoryMb }) =>
+      cpusOf(node).length >= vcpus.length &&
+      (pageKib === undefined || freePages(node, pageKib, others) >= pagesIn(memoryMb, pageKib)),
+  )
 }
 
 function freePages(
@@ -151,12 +129,11 @@ function freePages(
   return taken.reduce((left, { memoryMb }) => left - pagesIn(memoryMb, kib), pages.get(kib) ?? 0)
 }
 
-function pagesIn(memoryMb: number, kib: number): number {
-  return Math.ceil((memoryMb * KIB_PER_MIB) / kib)
-}
-
 /** A CPU for each vCPU, of those its part may have. */
-function pinned(parts: readonly Part[], cpus: readonly (readonly number[])[]): readonly number[] {
+function pinned(
+  parts: readonly NumaPart[],
+  cpus: readonly (readonly number[])[],
+): readonly number[] {
   const pins = parts.flatMap(({ vcpus }, index) => cpus[index]!.slice(0, vcpus.length))
   const wanted = parts.reduce((sum, { vcpus }) => sum + vcpus.length, 0)
   if (pins.length < wanted) throw lacks(`has ${pins.length} of ${wanted} dedicated CPUs free`)
