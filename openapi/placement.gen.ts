@@ -43,7 +43,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -63,7 +63,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -83,7 +83,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
                 readonly resource_class: string;
             };
@@ -104,7 +104,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -124,7 +124,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -144,7 +144,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -164,7 +164,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -207,8 +207,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Hosts on which the requested amounts fit now.
-         * @description Groups with suffixes are refused: a host has no child providers, so one group is sufficient.
+         * Hosts, with the providers below them, on which the requested amounts fit now.
+         * @description Since microversion 1.25 there may be several groups of `resources`, `required`, `member_of` and `in_tree`: those with the same number behind their names, or with any suffix of letters, digits, `_` and `-` since 1.33, such as `resources1=VCPU:2&required1=HW_CPU_X86_AVX2`. One provider satisfies all of such a group; the group without suffix may be spread over a host and the providers below it. All groups are satisfied within one host. At most 20,000 combinations of groups and providers are tried.
          */
         readonly get: operations["listAllocationCandidates"];
         readonly put?: never;
@@ -327,7 +327,8 @@ export interface components {
             readonly uuid: string;
             readonly name: string;
             readonly generation: components["schemas"]["Generation"];
-            readonly parent_provider_uuid?: null;
+            /** Format: uuid */
+            readonly parent_provider_uuid?: string | null;
             /** Format: uuid */
             readonly root_provider_uuid?: string;
             readonly links: components["schemas"]["Links"];
@@ -371,7 +372,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The id of a host. */
+        /** @description The id of a host, or of a provider below it. */
         readonly providerId: string;
         /** @description Traits joined by commas; `!` before one that must be missing, `in:` before a choice. */
         readonly required: readonly string[];
@@ -461,7 +462,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -488,7 +489,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -520,7 +521,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
                 readonly resource_class: string;
             };
@@ -548,7 +549,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -578,7 +579,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -608,7 +609,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -638,7 +639,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The id of a host. */
+                /** @description The id of a host, or of a provider below it. */
                 readonly uuid: components["parameters"]["providerId"];
             };
             readonly cookie?: never;
@@ -707,16 +708,19 @@ export interface operations {
     };
     readonly listAllocationCandidates: {
         readonly parameters: {
-            readonly query: {
+            readonly query?: {
                 /** @description Such as `VCPU:2,MEMORY_MB:512`. */
-                readonly resources: string;
+                readonly resources?: string;
                 readonly limit?: number;
                 /** @description Traits joined by commas; `!` before one that must be missing, `in:` before a choice. */
                 readonly required?: components["parameters"]["required"];
                 /** @description An aggregate, or `in:` and several; `!` before those it must not be in. */
                 readonly member_of?: readonly string[];
                 readonly in_tree?: string;
+                /** @description Whether several groups with suffixes may be satisfied by the same provider; needed where there are several. */
                 readonly group_policy?: "none" | "isolate";
+                /** @description Suffixes of groups, joined by commas, of whose providers one is above all others, or is the only one. A group that is named here may have no `resources`. */
+                readonly same_subtree?: readonly string[];
                 /** @description As `required`, for the host itself; without alternatives. */
                 readonly root_required?: string;
             };
@@ -758,7 +762,8 @@ export interface operations {
                                     };
                                 };
                                 readonly traits?: readonly string[];
-                                readonly parent_provider_uuid?: null;
+                                /** Format: uuid */
+                                readonly parent_provider_uuid?: string | null;
                                 /** Format: uuid */
                                 readonly root_provider_uuid?: string;
                             };

@@ -15,6 +15,8 @@ export type ReadQuery = (
 /** How one query parameter is read. */
 interface Parameter {
   readonly name: string
+  /** What may follow its name, each then being a parameter of its own; undefined: nothing. */
+  readonly suffix: string | undefined
   /** The schema of one value. */
   readonly schema: Node
   /** A list takes every value given; others take the last one, as Nova's MultiDict does. */
@@ -32,12 +34,13 @@ interface Parameter {
  */
 export function queryReader(operation: Node, version: Microversion, compiler: Compiler): ReadQuery {
   const annotated = queryParameters(operation)
-  const parameters = new Map<string, Parameter>()
+  const byName = new Map<string, Parameter>()
   for (const node of annotated) {
     if (!existsAt(node, version)) continue
     const parameter = parameterOf(node, version)
-    parameters.set(parameter.name, parameter)
+    byName.set(parameter.name, parameter)
   }
+  const parameters = new Parameters(byName)
   const strict = isTrueAt(operation['x-strict-query'], version)
   const validate = compiler.validator(valuesSchema(parameters, strict))
   const names = asSchema(annotated)
@@ -62,6 +65,7 @@ function parameterOf(node: Node, version: Microversion): Parameter {
   const isList = schema['type'] === 'array'
   return {
     name: String(node['name']),
+    suffix: suffixOf(node, version),
     schema: isList ? (schema['items'] as Node) : schema,
     isList,
     isRequired: node['required'] === true,
@@ -70,22 +74,61 @@ function parameterOf(node: Node, version: Microversion): Parameter {
   }
 }
 
+/** `x-suffix` lists patterns, each with its range. */
+function suffixOf(node: Node, version: Microversion): string | undefined {
+  const suffixes = (node['x-suffix'] ?? []) as readonly Node[]
+  const found = suffixes.find((each) => existsAt(each, version))
+  return found && String(found['pattern'])
+}
+
+/** The parameters of an operation by their names in a request, with suffixes. */
+class Parameters {
+  readonly #byName: ReadonlyMap<string, Parameter>
+  readonly #suffixed: readonly { readonly name: RegExp; readonly parameter: Parameter }[]
+
+  constructor(byName: ReadonlyMap<string, Parameter>) {
+    this.#byName = byName
+    this.#suffixed = [...byName.values()].flatMap((parameter) => {
+      const pattern = suffixedName(parameter)
+      return pattern === undefined ? [] : [{ name: new RegExp(pattern), parameter }]
+    })
+  }
+
+  all(): readonly Parameter[] {
+    return [...this.#byName.values()]
+  }
+
+  find(name: string): Parameter | undefined {
+    return this.#byName.get(name) ?? this.#suffixed.find((each) => each.name.test(name))?.parameter
+  }
+}
+
+function suffixedName({ name, suffix }: Parameter): string | undefined {
+  return suffix === undefined ? undefined : `^${name}(?:${suffix})$`
+}
+
 /** An annotation that is true always, or an object with the range in which it is. */
 function isTrueAt(annotation: unknown, version: Microversion): boolean {
   return annotation === true || (isNode(annotation) && existsAt(annotation, version))
 }
 
 /** Every parameter is validated as the list of its values, so that a wrong value hides behind no later one. */
-function valuesSchema(parameters: ReadonlyMap<string, Parameter>, strict: boolean): Node {
-  const properties = [...parameters].map(([name, { schema, once }]) => [
-    name,
-    { type: 'array', items: schema, ...(once && { maxItems: 1 }) },
-  ])
-  const required = [...parameters.values()].filter(({ isRequired }) => isRequired)
+function valuesSchema(parameters: Parameters, strict: boolean): Node {
+  const listOf = ({ schema, once }: Parameter) => {
+    return { type: 'array', items: schema, ...(once && { maxItems: 1 }) }
+  }
+  const all = parameters.all()
+  const properties = all.map((parameter) => [parameter.name, listOf(parameter)])
+  const suffixed = all.flatMap((parameter) => {
+    const pattern = suffixedName(parameter)
+    return pattern === undefined ? [] : [[pattern, listOf(parameter)]]
+  })
+  const required = all.filter(({ isRequired }) => isRequired)
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: required.map(({ name }) => name),
+    ...(suffixed.length > 0 && { patternProperties: Object.fromEntries(suffixed) }),
     ...(strict && { additionalProperties: false }),
   }
 }
@@ -101,14 +144,10 @@ function asSchema(parameters: readonly Node[]): Node {
 
 type Values = ReadonlyMap<string, readonly unknown[]>
 
-function collect(
-  query: URLSearchParams,
-  parameters: ReadonlyMap<string, Parameter>,
-  strict: boolean,
-): Values {
+function collect(query: URLSearchParams, parameters: Parameters, strict: boolean): Values {
   const values = new Map<string, unknown[]>()
   for (const [name, text] of query) {
-    const parameter = parameters.get(name)
+    const parameter = parameters.find(name)
     if (parameter === undefined && !strict) continue
     const value = parameter === undefined ? text : read(text, parameter)
     const before = values.get(name)
@@ -123,15 +162,12 @@ function read(text: string, { schema, emptyIsTrue }: Parameter): unknown {
   return coerceScalar(schema['type'], text)
 }
 
-function pick(
-  values: Values,
-  parameters: ReadonlyMap<string, Parameter>,
-): Readonly<Record<string, unknown>> {
+function pick(values: Values, parameters: Parameters): Readonly<Record<string, unknown>> {
   // As own properties under any name: an assignment to `__proto__` would make none.
   return Object.fromEntries(
     [...values].map(([name, all]) => [
       name,
-      parameters.get(name)?.isList === true ? all : all.at(-1),
+      parameters.find(name)?.isList === true ? all : all.at(-1),
     ]),
   )
 }

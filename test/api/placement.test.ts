@@ -113,21 +113,39 @@ describe('hosts of room for two', () => {
     expect(JSON.stringify(decisions)).toMatch(/0 (PCPU|CUSTOM_\w+) free/)
 
     const resources = {
-      ...{ PCPU: 2, CUSTOM_HUGEPAGE_MB: 64, CUSTOM_HUGEPAGE_2048K_MB: 64, CUSTOM_PCI_GPU: 1 },
+      ...{ PCPU: 2, CUSTOM_HUGEPAGE_MB: 64, CUSTOM_HUGEPAGE_2048K_MB: 64 },
       ...{ MEMORY_MB: 64, DISK_GB: 1 },
     }
     const { allocations } = await get(`/placement/allocations/${servers[0]!.id}`)
-    const [[provider, held]] = Object.entries(allocations as Record<string, Loose>) as [
-      [string, Loose],
-    ]
-    expect(held['resources']).toEqual(resources)
-    const at = `/placement/resource_providers/${provider}`
-    expect(await get(`${at}/inventories`)).toMatchObject({
-      inventories: { PCPU: { total: 2 }, CUSTOM_PCI_GPU: { total: 1, allocation_ratio: 1 } },
+    const held = allocations as Record<string, Loose>
+    const holding = (name: string) =>
+      Object.entries(held).find(([, of]) => name in (of['resources'] as Loose))!
+    const [[host, ofHost], [devices, ofDevices]] = [holding('PCPU'), holding('CUSTOM_PCI_GPU')]
+    expect(ofHost['resources']).toEqual(resources)
+    expect(ofDevices['resources']).toEqual({ CUSTOM_PCI_GPU: 1 })
+    const at = (provider: string, what = '') =>
+      get(`/placement/resource_providers/${provider}${what}`)
+    expect(await at(devices)).toMatchObject({
+      name: expect.stringMatching(/^north-\d_CUSTOM_PCI_GPU$/),
+      parent_provider_uuid: host,
+      root_provider_uuid: host,
+    })
+    expect(await at(host, '/inventories')).toMatchObject({
+      inventories: {
+        PCPU: { total: 2 },
+        CUSTOM_HUGEPAGE_2048K_MB: { total: 256, min_unit: 2, step_size: 2 },
+      },
+    })
+    expect(await at(devices, '/inventories')).toMatchObject({
+      inventories: { CUSTOM_PCI_GPU: { total: 1, allocation_ratio: 1 } },
+    })
+    expect(await at(devices, '/allocations')).toMatchObject({
+      allocations: { [servers[0]!.id]: { resources: { CUSTOM_PCI_GPU: 1 } } },
     })
     await expect
-      .poll(() => get(`${at}/usages`))
-      .toMatchObject({ usages: { PCPU: 2, CUSTOM_PCI_GPU: 1, CUSTOM_HUGEPAGE_MB: 64 } })
+      .poll(() => at(host, '/usages'))
+      .toMatchObject({ usages: { PCPU: 2, CUSTOM_HUGEPAGE_MB: 64 } })
+    expect(await at(devices, '/usages')).toMatchObject({ usages: { CUSTOM_PCI_GPU: 1 } })
 
     const topology = `${SERVERS}/${servers[0]!.id}/topology`
     const node = { memory_mb: 64, siblings: [], vcpu_set: [0, 1] }

@@ -157,7 +157,16 @@ describe('resource providers', () => {
     ['/resource_providers/nonsense', 404],
     ['/resource_providers/6f2f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e', 404],
     ['/allocation_candidates', 400],
-    ['/allocation_candidates?resources=VCPU:1&resources1=VCPU:1', 400],
+    ['/allocation_candidates?resources=VCPU:1&resources1=VCPU:1', 200],
+    ['/allocation_candidates?resources=VCPU:1&resources1=VCPU', 400],
+    ['/allocation_candidates?resources1=VCPU:1&resources2=VCPU:1', 400],
+    ['/allocation_candidates?resources=VCPU:1&required1=COMPUTE_NODE', 400],
+    ['/allocation_candidates?resources=VCPU:1&in_tree1=x', 400],
+    ['/allocation_candidates?resources1=VCPU:1&in_tree1=x', 400],
+    ['/allocation_candidates?resources1=VCPU:1&required1=a b', 400],
+    ['/allocation_candidates?resources1=VCPU:1&member_of1=x', 400],
+    ['/allocation_candidates?resources=VCPU:1&root_required1=COMPUTE_NODE', 400],
+    ['/allocation_candidates?resources.a=VCPU:1', 400],
     ['/usages', 400],
     ['/traits?name=x', 400],
     ['/traits/NOT_THERE', 404],
@@ -201,6 +210,38 @@ describe('allocations', () => {
     expect((await get('/usages?project_id=other', NEWEST, demo)).status).toBe(403)
     expect((await get('/usages?project_id=other', NEWEST)).body).toEqual({ usages: {} })
     expect((await get(`${usages}&user_id=nobody`)).body).toEqual({ usages: {} })
+  })
+
+  test('have candidates for groups, with suffixes as each microversion has them', async () => {
+    const [host = ''] = Object.keys(
+      (await get<{ allocations: object }>(`/allocations/${serverId}`)).body.allocations,
+    )
+    const ask = (query: string, version: Microversion = NEWEST) =>
+      get<Loose>(`/allocation_candidates?resources=MEMORY_MB:64&in_tree=${host}&${query}`, version)
+    const groups = 'resources1=VCPU:2&required1=COMPUTE_NODE&resources2=VCPU:1&resources2=VCPU:3'
+
+    const { body } = await ask(`${groups}&group_policy=none`)
+    expect(body['allocation_requests']).toEqual([
+      {
+        allocations: { [host]: { resources: { MEMORY_MB: 64, VCPU: 5 } } },
+        mappings: { '': [host], 1: [host], 2: [host] },
+      },
+    ])
+    expect((await ask(`${groups}&group_policy=isolate`)).body['allocation_requests']).toEqual([])
+    const named = 'resources_CPU=VCPU:1&required_X=COMPUTE_NODE&same_subtree=_X,_CPU'
+    expect((await ask(named)).body['allocation_requests']).toMatchObject([
+      { mappings: { _X: [host], _CPU: [host] } },
+    ])
+
+    const before = (suffix: string, version: Microversion) =>
+      get(`/allocation_candidates?resources=VCPU:1&resources${suffix}=VCPU:1`, version)
+    expect((await before('1', '1.24')).status).toBe(400)
+    expect((await before('1', '1.25')).status).toBe(200)
+    expect((await before('0', '1.32')).status).toBe(400)
+    expect((await before('_A', '1.32')).status).toBe(400)
+    expect((await before('_A', '1.33')).status).toBe(200)
+    expect((await before('A'.repeat(65), NEWEST)).status).toBe(400)
+    expect((await ask(named, '1.35')).status).toBe(400)
   })
 
   test('have candidates, in the shape of each microversion', async () => {

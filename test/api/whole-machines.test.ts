@@ -74,9 +74,13 @@ test('servers of a class of machines get one machine each, until no machine is l
   await untilStatus(demo, parts, 'ERROR')
 
   expect(await providers('resources=VCPU:1')).toEqual([])
-  const [provider] = await providers('name=north-1')
+  const [host] = await providers('name=north-1')
+  expect(await placement(`/resource_providers/${host!.uuid}/inventories`)).toMatchObject({
+    inventories: {},
+  })
+  const [provider] = await providers('name=north-1_CUSTOM_GOLD')
   const inventories = await placement(`/resource_providers/${provider!.uuid}/inventories`)
-  expect(inventories).toMatchObject({ inventories: { CUSTOM_GOLD: { total: 2 } } })
+  expect(inventories).toMatchObject({ inventories: { CUSTOM_GOLD: { total: 2, max_unit: 1 } } })
   const usages = () => placement(`/resource_providers/${provider!.uuid}/usages`)
   await expect.poll(usages).toMatchObject({ usages: { CUSTOM_GOLD: 2 } })
   expect(await placement(`/allocations/${servers[0]!.id}`)).toMatchObject({

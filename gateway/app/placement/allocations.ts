@@ -10,8 +10,8 @@ import {
 } from '../../db/allocations.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
-import { findProvider } from './list-providers.ts'
-import type { Provider } from './provider.ts'
+import { findTree } from './list-providers.ts'
+import type { Provider, ProviderTree } from './provider.ts'
 import { type Amounts, PROVIDED_CLASSES } from './resource-classes.ts'
 
 /** The resources that a server holds on a host. */
@@ -28,22 +28,36 @@ export async function providerAllocations(
   db: Executor,
   id: string,
 ): Promise<{ readonly provider: Provider; readonly allocations: readonly Allocation[] }> {
-  const provider = await findProvider(db, id)
-  const consumers = await consumersOfHost(db, { name: provider.host, hostId: id })
-  return { provider, allocations: consumers.map(allocationOf) }
+  const tree = await findTree(db, id)
+  const provider = tree.find((each) => each.id === id)!
+  const consumers = await consumersOfHost(db, { name: provider.host, hostId: provider.rootId })
+  const allocations = consumers.flatMap((consumer) => {
+    const resources = heldOf(consumer, tree).get(provider)
+    return resources === undefined ? [] : [{ consumer, resources }]
+  })
+  return { provider, allocations }
 }
 
-/** The allocation of a server, with its host; undefined for a server without one. */
-export async function consumerAllocation(
+/** What a server holds, by provider; undefined for a server without a host. */
+export async function consumerAllocations(
   db: Executor,
   id: string,
-): Promise<{ readonly provider: Provider; readonly allocation: Allocation } | undefined> {
+): Promise<
+  { readonly consumer: Consumer; readonly held: ReadonlyMap<Provider, Amounts> } | undefined
+> {
   const consumer = isUuid(id) ? await findConsumer(db, id) : undefined
   if (consumer === undefined) return undefined
-  return {
-    provider: await findProvider(db, consumer.hostId),
-    allocation: allocationOf(consumer),
+  return { consumer, held: heldOf(consumer, await findTree(db, consumer.hostId)) }
+}
+
+/** Each class is held of the part of the host that has it. */
+function heldOf(consumer: Consumer, tree: ProviderTree): ReadonlyMap<Provider, Amounts> {
+  const held = new Map<Provider, Record<string, number>>()
+  for (const [name, amount] of Object.entries(resourcesOf(consumer.flavor))) {
+    const provider = tree.find(({ inventories }) => inventories.has(name)) ?? tree[0]
+    held.set(provider, { ...held.get(provider), [name]: amount })
   }
+  return held
 }
 
 export interface ProjectUsages {
@@ -59,7 +73,7 @@ export async function projectUsages(
 ): Promise<ProjectUsages> {
   if (asked.projectId !== caller.projectId) enforce(caller, 'placement:usages:other_project')
   const consumers = await consumersOfProject(db, asked.projectId, asked.userId)
-  const amounts = consumers.map((consumer) => allocationOf(consumer).resources)
+  const amounts = consumers.map(({ flavor }) => resourcesOf(flavor))
   const names = new Set([...PROVIDED_CLASSES, ...amounts.flatMap((each) => Object.keys(each))])
   const sums = [...names].map((name) => {
     return [name, amounts.reduce((sum, each) => sum + (each[name] ?? 0), 0)] as const
@@ -68,10 +82,6 @@ export async function projectUsages(
     resources: consumers.length === 0 ? {} : Object.fromEntries(sums),
     consumers: consumers.length,
   }
-}
-
-function allocationOf(consumer: Consumer): Allocation {
-  return { consumer, resources: resourcesOf(consumer.flavor) }
 }
 
 /** As cells claim it. Nothing is claimed of a class of which there is none. */

@@ -3,8 +3,20 @@ import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { listAggregates } from '../../db/aggregates.ts'
 import { findHost, listHosts } from '../../db/host-list.ts'
-import { type ProvidedInventory, type Provider, providerOf } from './provider.ts'
-import { hasRoom, hasTraits, isInTree, isMember, type ProviderFilter } from './provider-filters.ts'
+import {
+  type ProvidedInventory,
+  type Provider,
+  type ProviderTree,
+  providersOf,
+} from './provider.ts'
+import {
+  hasRoom,
+  hasTraits,
+  isMember,
+  isProvider,
+  type ProviderFilter,
+  treesWith,
+} from './provider-filters.ts'
 import { requestedAmounts } from './resource-classes.ts'
 
 /** The filters of a request for providers or candidates, as in its query. */
@@ -17,23 +29,38 @@ export interface ProviderQuery {
   readonly required?: readonly string[]
 }
 
-/** The hosts of all cells that meet every condition. Throws `invalid` for one that is malformed. */
+/** Of all cells, the parts of hosts that meet every condition. Throws `invalid` for one that is malformed. */
 export async function listProviders(
   db: Executor,
   query: ProviderQuery,
 ): Promise<readonly Provider[]> {
+  const trees = await providerTrees(db)
   const filters = filtersOf(query)
+  return treesWith(trees, query.in_tree)
+    .flat()
+    .filter((provider) => filters.every((filter) => filter(provider)))
+}
+
+/** Of the hosts of all cells. */
+export async function providerTrees(db: Executor): Promise<readonly ProviderTree[]> {
   const [hosts, aggregates] = await Promise.all([listHosts(db), listAggregates(db)])
-  const providers = hosts.map((host) => providerOf(host, aggregates))
-  return providers.filter((provider) => filters.every((filter) => filter(provider)))
+  return hosts.map((host) => providersOf(host, aggregates))
 }
 
 /** Throws `not-found`. */
 export async function findProvider(db: Executor, id: string): Promise<Provider> {
-  const host = isUuid(id) ? await findHost(db, id) : undefined
-  if (host === undefined)
-    throw new Failure('not-found', `No resource provider with uuid ${id} found.`)
-  return providerOf(host, await listAggregates(db))
+  return (await findTree(db, id)).find((provider) => provider.id === id)!
+}
+
+/** The host with its parts, one of which this is the id of. Throws `not-found`. */
+export async function findTree(db: Executor, id: string): Promise<ProviderTree> {
+  if (isUuid(id)) {
+    const host = await findHost(db, id)
+    if (host !== undefined) return providersOf(host, await listAggregates(db))
+    const tree = treesWith(await providerTrees(db), id)[0]
+    if (tree !== undefined) return tree
+  }
+  throw new Failure('not-found', `No resource provider with uuid ${id} found.`)
 }
 
 /** A host's inventory of one class. Throws `not-found`. */
@@ -53,11 +80,10 @@ export async function providerInventory(
 }
 
 function filtersOf(query: ProviderQuery): readonly ProviderFilter[] {
-  const { name, uuid, resources, in_tree: tree, member_of: memberOf = [], required = [] } = query
+  const { name, uuid, resources, member_of: memberOf = [], required = [] } = query
   return [
     ...(name === undefined ? [] : [(provider: Provider) => provider.name === name]),
-    ...(uuid === undefined ? [] : [isInTree(uuid)]),
-    ...(tree === undefined ? [] : [isInTree(tree)]),
+    ...(uuid === undefined ? [] : [isProvider(uuid)]),
     ...(resources === undefined ? [] : [hasRoom(requestedAmounts(resources))]),
     isMember(memberOf),
     hasTraits(required),

@@ -6,18 +6,23 @@ import type { RequestedAmounts } from './resource-classes.ts'
 /** A condition on providers. */
 export type ProviderFilter = (provider: Provider) => boolean
 
-/** Room for every amount, none of them more than the host has in all. */
+/** Room for every amount. */
 export function hasRoom(amounts: RequestedAmounts): ProviderFilter {
-  return ({ inventories }) =>
-    [...amounts].every(([name, amount]) => {
-      const inventory = [...inventories].find(([provided]) => provided === name)?.[1]
-      if (inventory === undefined || amount > inventory.total) return false
-      return inventory.used + amount <= inventory.capacity
-    })
+  return (provider) => [...amounts].every(([name, amount]) => hasRoomFor(provider, name, amount))
+}
+
+/** Room for this much of one class, in whole steps and no more than one consumer gets. */
+export function hasRoomFor({ inventories }: Provider, name: string, amount: number): boolean {
+  const inventory = inventories.get(name)
+  if (inventory === undefined || inventory.used + amount > inventory.capacity) return false
+  const { minUnit, maxUnit, stepSize } = inventory
+  return amount >= minUnit && amount <= maxUnit && amount % stepSize === 0
 }
 
 /** Of each `required`: all of its traits, none of those after `!`; after `in:`, one of them. Throws `invalid`. */
-export function hasTraits(required: readonly string[]): ProviderFilter {
+export function hasTraits(
+  required: readonly string[],
+): (provider: Pick<Provider, 'traits'>) => boolean {
   const groups = required.map(traitGroup)
   return ({ traits }) => groups.every((group) => group(new Set(traits)))
 }
@@ -51,9 +56,23 @@ function aggregateGroup(text: string): (aggregates: ReadonlySet<string>) => bool
   return (aggregates) => ids.some((id) => aggregates.has(id)) !== isForbidden
 }
 
-/** A host is a tree of its own. Throws `invalid`. */
-export function isInTree(id: string): ProviderFilter {
+/** Throws `invalid`. */
+export function isProvider(id: string): ProviderFilter {
+  checkUuid(id)
+  return (provider) => provider.id === id
+}
+
+/** The trees that one has a provider of this id in; all where none is named. Throws `invalid`. */
+export function treesWith<T extends readonly Provider[]>(
+  trees: readonly T[],
+  id: string | undefined,
+): readonly T[] {
+  if (id === undefined) return trees
+  checkUuid(id)
+  return trees.filter((tree) => tree.some((provider) => provider.id === id))
+}
+
+function checkUuid(id: string): void {
   if (!isUuid(id))
     throw new Failure('invalid', `Invalid query string parameters: '${id}' is not a UUID.`)
-  return (provider) => provider.id === id
 }

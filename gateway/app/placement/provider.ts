@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
@@ -13,12 +14,23 @@ export interface ProvidedInventory {
   /** The amount that may be used: the rest of the total times the ratio, rounded down. */
   readonly capacity: number
   readonly used: number
+  /** The least and the most that one consumer gets, always in whole steps. */
+  readonly minUnit: number
+  readonly maxUnit: number
+  readonly stepSize: number
 }
 
-/** A host as Placement shows it. It has no providers below it and none above. */
+/**
+ * A part of a host as Placement shows it: the host itself is the root, and its PCI devices and whole machines are below it, a
+ * provider for each of their classes.
+ */
 export interface Provider {
   readonly id: string
-  /** Of the hypervisor. */
+  /** Of the root. */
+  readonly rootId: string
+  /** Null: it is the root. */
+  readonly parentId: string | null
+  /** Of the hypervisor; of providers below it, with their class. */
   readonly name: string
   readonly host: string
   readonly generation: number
@@ -28,47 +40,112 @@ export interface Provider {
   readonly aggregates: readonly string[]
 }
 
+/** A host, and what is below it. */
+export type ProviderTree = readonly [root: Provider, ...parts: Provider[]]
+
 /** Nova's compute manager keeps this trait on hosts that are disabled, so that nothing is placed on them. */
 export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
 
-/** The host as a provider. Its cell counts as an aggregate: hosts of one cell share a scheduler. */
-export function providerOf(host: HostRecord, aggregates: readonly Aggregate[]): Provider {
+/** The host with its parts, the host first. Its cell counts as an aggregate: hosts of one cell share a scheduler. */
+export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]): ProviderTree {
   const { view, cellId } = host
   const traits = [...(view.inventory?.traits ?? []), ...(view.isDisabled ? [DISABLED_TRAIT] : [])]
   const groups = aggregates.filter(({ hosts }) =>
     hosts.some(({ hostId }) => hostId === view.hostId),
   )
-  return {
+  const name = hypervisorHostname(host)
+  const root: Provider = {
     id: view.hostId,
-    name: hypervisorHostname(host),
+    rootId: view.hostId,
+    parentId: null,
+    name,
     host: view.name,
     generation: view.version,
-    inventories: new Map(view.inventory === null ? [] : inventoriesOf(host)),
+    inventories: new Map(view.inventory === null ? [] : amountsOf(host)),
     traits: traits.toSorted(),
     aggregates: [cellId, ...groups.map(({ uuid }) => uuid)],
   }
+  const parts = partsOf(view).map(({ resourceClass, inventory, hasTraits }) => ({
+    ...root,
+    id: partId(view.hostId, resourceClass),
+    parentId: root.id,
+    name: `${name}_${resourceClass}`,
+    inventories: new Map([[resourceClass, inventory]]),
+    // Machines have the traits, devices are of a host that has them.
+    traits: hasTraits ? root.traits : [],
+  }))
+  return [root, ...parts]
+}
+
+/** The same for the same part of the same host, in the form of a UUID of its own making (RFC 9562, version 8). */
+function partId(hostId: string, resourceClass: string): string {
+  const hex = createHash('sha256').update(`${hostId} ${resourceClass}`).digest('hex')
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ]
+  return [...parts, hex.slice(20, 32)].join('-')
 }
 
 const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
+const DEVICES = /^CUSTOM_PCI_/
+const PAGES = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/
+const KIB_PER_MIB = 1024
 
-function inventoriesOf({ view }: HostRecord): readonly (readonly [string, ProvidedInventory])[] {
+type Named = readonly (readonly [string, ProvidedInventory])[]
+
+/** What the host offers itself. */
+function amountsOf({ view }: HostRecord): Named {
   const { inventory, ratios, used } = view
-  const exactly = (name: string, total: number) => {
-    const taken = used.custom?.[name] ?? 0
-    return [name, { total, reserved: 0, allocationRatio: 1, capacity: total, used: taken }] as const
-  }
-  if (inventory?.machines !== undefined)
-    return inventory.machines.map(({ resourceClass, total }) => exactly(resourceClass, total))
-  const further = Object.entries(inventory?.resources ?? {})
+  if (inventory?.machines !== undefined) return []
+  const further = Object.entries(inventory?.resources ?? {}).filter(([name]) => !DEVICES.test(name))
   const amounts = PROVIDED_CLASSES.map((name) => {
     const key = AMOUNT_OF[name]
     const total = inventory?.[key] ?? 0
     const allocationRatio = ratios[key]
     const reserved = reservedOf(view)[key]
     const capacity = Math.floor(Math.max(0, total - reserved) * allocationRatio)
-    return [name, { total, reserved, allocationRatio, capacity, used: used[key] }] as const
+    const units = { minUnit: 1, maxUnit: total, stepSize: 1 }
+    return [
+      name,
+      { total, reserved, allocationRatio, capacity, used: used[key], ...units },
+    ] as const
   })
-  return [...amounts, ...further.map(([name, total]) => exactly(name, total))].filter(
-    ([, { total }]) => total > 0,
-  )
+  const exact = further.map(([name, total]) => [name, exactly(view, name, total)] as const)
+  return [...amounts, ...exact].filter(([, { total }]) => total > 0)
+}
+
+interface Part {
+  readonly resourceClass: string
+  readonly inventory: ProvidedInventory
+  readonly hasTraits: boolean
+}
+
+function partsOf(view: HostRecord['view']): readonly Part[] {
+  const { machines = [], resources = {} } = view.inventory ?? {}
+  const whole = machines.map(({ resourceClass, total }) => ({
+    resourceClass,
+    // A server has one machine.
+    inventory: { ...exactly(view, resourceClass, total), maxUnit: 1 },
+    hasTraits: true,
+  }))
+  const devices = Object.entries(resources)
+    .filter(([name, total]) => DEVICES.test(name) && total > 0)
+    .map(([name, total]) => {
+      return { resourceClass: name, inventory: exactly(view, name, total), hasTraits: false }
+    })
+  return [...whole, ...devices].filter(({ inventory }) => inventory.total > 0)
+}
+
+/** An amount of which no part is promised twice; memory in large pages goes by whole pages. */
+function exactly({ used }: HostRecord['view'], name: string, total: number): ProvidedInventory {
+  const pageKib = Number(PAGES.exec(name)?.[1] ?? 0)
+  const stepSize = Math.max(1, pageKib / KIB_PER_MIB)
+  return {
+    ...{ total, reserved: 0, allocationRatio: 1, capacity: total },
+    used: used.custom?.[name] ?? 0,
+    ...{ minUnit: stepSize, maxUnit: total, stepSize },
+  }
 }

@@ -1,6 +1,7 @@
 import {
   type Allocation,
   CONSUMER_TYPE,
+  type consumerAllocations,
   type ProjectUsages,
 } from '../../app/placement/allocations.ts'
 import type { Provider } from '../../app/placement/provider.ts'
@@ -19,15 +20,15 @@ export function providerAllocationsView(provider: Provider, allocations: readonl
   }
 }
 
-/** By provider, of which a server has one. */
-export function consumerAllocationView(
-  found: { readonly provider: Provider; readonly allocation: Allocation } | undefined,
-) {
+/** By provider. */
+export function consumerAllocationView(found: Awaited<ReturnType<typeof consumerAllocations>>) {
   if (found === undefined) return { allocations: {} }
-  const { provider, allocation } = found
-  const { consumer, resources } = allocation
+  const { consumer, held } = found
+  const allocations = [...held].map(([{ id, generation }, resources]) => {
+    return [id, { resources, generation }] as const
+  })
   return {
-    allocations: { [provider.id]: { resources, generation: provider.generation } },
+    allocations: Object.fromEntries(allocations),
     project_id: consumer.projectId,
     user_id: consumer.userId,
     consumer_generation: consumer.version,

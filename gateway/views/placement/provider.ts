@@ -13,14 +13,14 @@ const LINKS = [
 ] as const
 
 export function providerView(provider: Provider, context: RequestContext) {
-  const { id, name, generation } = provider
+  const { id, name, generation, parentId, rootId } = provider
   const links = LINKS.filter(([, , since]) => isSince(context, since))
   return {
     uuid: id,
     name,
     generation,
-    parent_provider_uuid: null,
-    root_provider_uuid: id,
+    parent_provider_uuid: parentId,
+    root_provider_uuid: rootId,
     links: links.map(([rel, path]) => ({
       rel,
       href: `/placement/resource_providers/${id}${path}`,
@@ -28,13 +28,14 @@ export function providerView(provider: Provider, context: RequestContext) {
   }
 }
 
-export function inventoryView({ total, reserved, allocationRatio }: ProvidedInventory) {
+export function inventoryView(inventory: ProvidedInventory) {
+  const { total, reserved, allocationRatio, minUnit, maxUnit, stepSize } = inventory
   return {
     total,
     reserved,
-    min_unit: 1,
-    max_unit: total,
-    step_size: 1,
+    min_unit: minUnit,
+    max_unit: maxUnit,
+    step_size: stepSize,
     allocation_ratio: allocationRatio,
   }
 }
