@@ -43,6 +43,10 @@ test.each([
     },
   ],
   [
+    { 'resources:VGPU': '1', 'resources:PCPU': '2', 'resources:NUMA_CORE': '0' },
+    { vcpus: 0, memoryMb: 512, diskGb: 17, custom: { PCPU: 2, VGPU: 1 } },
+  ],
+  [
     { 'hw:mem_page_size': 'huge', 'pci_passthrough:alias': 'gpu:', 'hw:cpu_policy': 'shared' },
     { vcpus: 2, memoryMb: 512, diskGb: 17 },
   ],

@@ -15,13 +15,23 @@ export function largePagesOf(kib: number): string {
   return `CUSTOM_HUGEPAGE_${kib}K_MB`
 }
 
+/** In which steps a class is given, and at least one of them: memory in large pages of a size by whole pages, all else by one. */
+export function stepOf(resourceClass: string): number {
+  const [, kib] = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/.exec(resourceClass) ?? []
+  return Math.max(1, Number(kib ?? 0) / KIB_PER_MIB)
+}
+
 /** So many MiB in whole pages of a size. */
 export function inWholePages(memoryMb: number, kib: number): number {
   return Math.ceil((memoryMb * KIB_PER_MIB) / kib) * (kib / KIB_PER_MIB)
 }
 
-/** True where each vCPU is to have a CPU of the host to itself. Extra specs of the flavor override properties of the image. */
+/**
+ * True where each vCPU is to have a CPU of the host to itself. Extra specs of the flavor override properties of the image;
+ * `resources:PCPU` says it, too (nova/virt/hardware.py: `numa_get_constraints`).
+ */
 export function asksForDedicatedCpus(extraSpecs: Properties, image: Properties): boolean {
+  if (Number(extraSpecs['resources:PCPU'] ?? 0) > 0) return true
   return (extraSpecs['hw:cpu_policy'] ?? image['hw_cpu_policy']) === 'dedicated'
 }
 

@@ -1,3 +1,5 @@
+import { groupTraits } from './resource-groups.ts'
+
 type Properties = Readonly<Record<string, string>>
 
 /** The traits that a server's host or machine must have, and those that it must not have. */
@@ -8,16 +10,22 @@ export interface RequestedTraits {
 
 const PREFIX = 'trait:'
 
-/** What extra specs and image properties `trait:NAME` ask for; an image can only require (nova: "Flavors", required traits). */
+/** What extra specs and image properties `trait:NAME`, and groups such as `trait1:NAME`, ask for; an image can only require (nova: "Flavors", required traits). */
 export function requestedTraits(extraSpecs: Properties, image: Properties): RequestedTraits {
   const named = (properties: Properties, value: string) =>
     Object.entries(properties).flatMap(([key, text]) =>
       key.startsWith(PREFIX) && text === value ? [key.slice(PREFIX.length)] : [],
     )
-  const required = [...named(extraSpecs, 'required'), ...named(image, 'required')]
+  const groups = groupTraits(extraSpecs)
+  const required = [
+    ...named(extraSpecs, 'required'),
+    ...named(image, 'required'),
+    ...groups.required,
+  ]
+  const forbidden = [...named(extraSpecs, 'forbidden'), ...groups.forbidden]
   return {
     required: [...new Set(required)].toSorted(),
-    forbidden: named(extraSpecs, 'forbidden').toSorted(),
+    forbidden: [...new Set(forbidden)].toSorted(),
   }
 }
 

@@ -231,6 +231,7 @@ export class HostRegistry {
       cpu: inventory.cpu,
       traits: inventory.traits,
       machineTraits: inventory.machineTraits ?? null,
+      isOfMachines: inventory.machines !== undefined,
       numa: inventory.numa ?? null,
       extraSpecs: inventory.extraSpecs ?? null,
       imageProperties: inventory.imageProperties ?? null,

@@ -172,39 +172,6 @@ describe('NumInstancesFilter', () => {
   })
 })
 
-describe('ResourceClassFilter', () => {
-  const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
-  const has = (total: number, used: number) => ({
-    limits: { ...nothing, custom: { CUSTOM_GOLD: total } },
-    used: { ...nothing, custom: { CUSTOM_GOLD: used } },
-  })
-  const wants = (custom: Record<string, number>) => ({ resources: { ...nothing, custom } })
-  const name = 'ResourceClassFilter'
-
-  test('lets exactly the free amount pass and refuses one more', () => {
-    expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 2 }))).toBeUndefined()
-    expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 3 }))).toBe(
-      'has 2 CUSTOM_GOLD free, 3 are needed',
-    )
-  })
-
-  test('refuses a class that the host does not have, and says 0 of one that is overused', () => {
-    expect(refusal(name, {}, wants({ CUSTOM_TIN: 1 }))).toBe('has 0 CUSTOM_TIN free, 1 are needed')
-    expect(refusal(name, has(3, 1), wants({ CUSTOM_TIN: 1 }))).toBe(
-      'has 0 CUSTOM_TIN free, 1 are needed',
-    )
-    expect(refusal(name, has(1, 2), wants({ CUSTOM_GOLD: 1 }))).toBe(
-      'has 0 CUSTOM_GOLD free, 1 are needed',
-    )
-  })
-
-  test('looks at every class that is asked for', () => {
-    const both = wants({ CUSTOM_GOLD: 1, CUSTOM_TIN: 1 })
-
-    expect(refusal(name, has(3, 0), both)).toBe('has 0 CUSTOM_TIN free, 1 are needed')
-  })
-})
-
 describe('server groups', () => {
   const here = newId<HostId>()
   const elsewhere = newId<HostId>()

@@ -21,6 +21,8 @@ export interface HostKind {
   readonly hypervisorVersion: number
   readonly architecture: string
   readonly traits: readonly string[]
+  /** It gives whole machines, one to a server. */
+  readonly isOfMachines: boolean
   /** Of its machines, each list of some; null: it has no machines. */
   readonly machineTraits: readonly (readonly string[])[] | null
   /** Its NUMA nodes, taken or not; null: it does not say. */

@@ -26,6 +26,7 @@ const KIND_FIELDS: Readonly<Record<keyof HostKind, true>> = {
   architecture: true,
   traits: true,
   machineTraits: true,
+  isOfMachines: true,
   numa: true,
   extraSpecs: true,
   imageProperties: true,

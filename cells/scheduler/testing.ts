@@ -45,6 +45,7 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     },
     traits: ['COMPUTE_NODE'],
     machineTraits: null,
+    isOfMachines: false,
     numa: null,
     extraSpecs: null,
     imageProperties: null,

@@ -88,6 +88,10 @@ test.each([
   ['TraitsFilter', { 'trait:COMPUTE_NODE': 'forbidden' }, 'COMPUTE_NODE, which is forbidden'],
   ['ComputeCapabilitiesFilter', { 'capabilities:vcpus_total': '>= 100000' }, '100000 is needed'],
   ['ComputeCapabilitiesFilter', { colour: 'blue' }, 'has no capability colour'],
+  ['ResourceClassFilter', { 'resources:VGPU': '1' }, 'has 0 VGPU free, 1 are needed'],
+  ['ResourceClassFilter', { 'resources1:CUSTOM_GOLD': '2' }, 'has 0 CUSTOM_GOLD free, 2'],
+  ['TraitsFilter', { 'resources1:VCPU': '1', 'trait1:HW_X': 'required' }, 'lacks the trait HW_X'],
+  ['ComputeCapabilitiesFilter', { 'trait1:HW_X': 'required' }, 'there is no resources1:'],
   ['NUMATopologyFilter', { 'hw:numa_nodes': '1' }, 'no 1 of them with 3 CPUs and 64 MiB'],
 ])('%s holds a host to the extra specs %j', async (filter, specs, reason) => {
   const id = newId<string>()

@@ -1,3 +1,4 @@
+import { stepOf } from '#common/hardware-resources.ts'
 import type { CountedResource } from '../../placement/resources.ts'
 import type { HostFilter, RoomFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
@@ -26,7 +27,7 @@ export const pciPassthroughFilter = classFilter('PciPassthroughFilter', (name) =
   DEVICE_CLASS.test(name),
 )
 
-/** Refuses hosts without room for another class that not every host has, such as that of whole machines. */
+/** Refuses hosts without room for another class that not every host has, such as that of whole machines, in the units in which it is given. */
 export const resourceClassFilter = classFilter(
   'ResourceClassFilter',
   (name) => !DEVICE_CLASS.test(name),
@@ -56,7 +57,7 @@ function classFilter(name: string, judges: (resourceClass: string) => boolean): 
 }
 
 function whyClassLacks(
-  { limits, used }: HostState,
+  { limits, used, isOfMachines }: HostState,
   { custom = {} }: PlacementRequest['resources'],
   judges: (resourceClass: string) => boolean,
 ): string | undefined {
@@ -64,6 +65,9 @@ function whyClassLacks(
     if (!judges(name)) continue
     const free = (limits.custom?.[name] ?? 0) - (used.custom?.[name] ?? 0)
     if (amount > free) return `has ${Math.max(free, 0)} ${name} free, ${amount} are needed`
+    if (isOfMachines && amount > 1) return `gives a server one ${name}, ${amount} are needed`
+    const step = stepOf(name)
+    if (amount % step !== 0) return `gives ${name} by ${step}, ${amount} are needed`
   }
   return undefined
 }

@@ -57,9 +57,6 @@ test('a host is refused where an extra spec about hardware has no effect, unless
     ['quota:cpu_shares', '5'],
     ['accel:device_profile', 'mine'],
     ['os:secure_boot', 'required'],
-    ['resources1:VCPU', '1'],
-    ['trait_NIC:HW_NIC_SRIOV', 'required'],
-    ['group_policy', 'isolate'],
   ] as const)
     expect(refusal(key, value, supports('hw:cpu_policy'))).toContain(key)
   expect(refusal('hw:tpm_model', 'tpm-crb', supports('hw:cpu_policy', 'hw:tpm_model'))).toBe(
@@ -68,6 +65,10 @@ test('a host is refused where an extra spec about hardware has no effect, unless
   expect(refusal('os:secure_boot', 'optional', supports())).toBeUndefined()
   expect(refusal('hw:boot_menu', 'False', supports())).toBeUndefined()
   expect(refusal('resources:VCPU', '1', supports())).toBeUndefined()
+  expect(refusal('resources1:VCPU', '1', supports())).toBeUndefined()
+  expect(refusal('group_policy', 'isolate', supports())).toBeUndefined()
+  expect(refusal('trait_NIC:HW_NIC_SRIOV', 'required')).toContain('there is no resources_NIC:')
+  expect(refusal('trait_NIC:X', 'required', { hasOwnFlavors: true })).toBeUndefined()
   expect(refusal('trait:COMPUTE_NODE', 'required', supports())).toBeUndefined()
   expect(refusal('hw:tpm_model', 'tpm-crb', { extraSpecs: null })).toBeUndefined()
 })

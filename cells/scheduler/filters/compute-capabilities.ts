@@ -1,12 +1,14 @@
+import { whyGroupsFail } from '#common/resource-groups.ts'
 import { capabilityOf } from '../capabilities.ts'
 import type { HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 import { matchesSpec } from '../match-spec.ts'
 
 const SCOPE = 'capabilities:'
-/** Extra specs about the hardware of guests, and groups of resources, which a host heeds or does not know. */
-const HARDWARE =
-  /^(?:(?:accel|hw|hw_rng|hw_video|os|pci_passthrough|quota):|(?:resources|trait)[\w-]+:|group_policy$)/
+/** Extra specs about the hardware of guests, which a host heeds or does not know. */
+const HARDWARE = /^(?:accel|hw|hw_rng|hw_video|os|pci_passthrough|quota):/
+/** It has no scope, and is no capability. */
+const GROUP_POLICY = 'group_policy'
 /** Values that ask for nothing that not every host has. */
 const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
   'hw:cpu_policy': ['shared'],
@@ -20,7 +22,8 @@ const NO = ['0', 'f', 'false', 'off', 'n', 'no']
 
 /**
  * Holds the host to the flavor's extra specs `capabilities:NAME` and to those without a scope, as Nova's filter of this
- * name does. Refuses hosts, too, on whose guests an extra spec about hardware would have no effect.
+ * name does. Refuses hosts, too, on whose guests an extra spec about hardware would have no effect, and which could not
+ * satisfy its groups of resources.
  */
 export const computeCapabilitiesFilter: HostFilter = {
   name: 'ComputeCapabilitiesFilter',
@@ -28,12 +31,13 @@ export const computeCapabilitiesFilter: HostFilter = {
   refuse: (host, { extraSpecs }) => {
     if (host.hasOwnFlavors) return undefined
     for (const [key, wanted] of Object.entries(extraSpecs)) {
+      if (key === GROUP_POLICY) continue
       const reason = HARDWARE.test(key)
         ? whyUnsupported(host, key, wanted)
         : whyDifferent(host, key, wanted)
       if (reason !== undefined) return reason
     }
-    return undefined
+    return whyGroupsFail(extraSpecs)
   },
 }
 

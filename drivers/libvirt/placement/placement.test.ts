@@ -57,6 +57,13 @@ describe('a guest', () => {
     expect(() => placed(dedicated, { dedicated: [] })).toThrow(/sets no CPUs apart/)
   })
 
+  test('gets dedicated CPUs for the resource class of these, all of them or none', () => {
+    expect(asked({ 'resources:PCPU': '2' }).isDedicated).toBe(true)
+    expect(asked({ 'resources:PCPU': '0' }).isDedicated).toBe(false)
+    for (const amount of ['1', '3'])
+      expect(() => asked({ 'resources:PCPU': amount })).toThrow(`${amount}, and the flavor has 2`)
+  })
+
   test('with memory nodes has each of them within another one of the host', () => {
     const two = { 'hw:numa_nodes': '2' }
     expect(placed(two, {}, 3)).toEqual({

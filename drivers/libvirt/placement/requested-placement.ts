@@ -34,6 +34,7 @@ export function requestedPlacement({
   // The flavor's word is the operator's, so it goes before the image's.
   const propertyOf = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
   refuseUnknownPolicy(propertyOf('cpu_policy'))
+  refusePartlyDedicated(extraSpecs['resources:PCPU'], vcpus)
   return {
     isDedicated: asksForDedicatedCpus(extraSpecs, imageProperties),
     nodes: count('hw:numa_nodes', propertyOf('numa_nodes'), NODES_MAX),
@@ -46,6 +47,15 @@ export function requestedPlacement({
 function refuseUnknownPolicy(policy = 'shared'): void {
   if (policy !== 'shared' && policy !== 'dedicated')
     throw new Failure('invalid', `hw:cpu_policy is ${policy}; it can be shared or dedicated.`)
+}
+
+/** Nova's `mixed` policy, of which guests here have none. */
+function refusePartlyDedicated(asked: string | undefined, vcpus: number): void {
+  if (asked !== undefined && Number(asked) !== 0 && Number(asked) !== vcpus)
+    throw new Failure(
+      'invalid',
+      `resources:PCPU is ${asked}, and the flavor has ${vcpus} vCPUs: either all or none of them are dedicated.`,
+    )
 }
 
 function devices(asked: string | undefined): RequestedPlacement['devices'] {

@@ -46,6 +46,17 @@ test('matchFlavor() takes the hardware that is asked for, and no flavor without 
   expect(matchFlavor(ours, [plain, flavor('b', 'x', { extra_specs: specs })])?.id).toBe('b')
 })
 
+test.each([
+  { 'resources1:VGPU': '1' },
+  { 'resources_NIC:SRIOV_NET_VF': '1', 'trait_NIC:HW_NIC': 'required' },
+  { group_policy: 'isolate' },
+])('matchFlavor() takes no flavor without the groups %j', (specs) => {
+  const theirs = flavor('a', 'small', { extra_specs: specs })
+
+  expect(matchFlavor({ ...OURS, extraSpecs: specs }, [flavor('b', 'x'), theirs])?.id).toBe('a')
+  expect(matchFlavor(OURS, [theirs])).toBeUndefined()
+})
+
 test('a flavor is named by its id or its name, and one that is not there is refused with those that are', () => {
   const there = [flavor('1', 'small'), flavor('2', 'large')]
 

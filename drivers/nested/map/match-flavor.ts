@@ -18,7 +18,7 @@ const PAGES_MAX = 100
 const EXTRA_SPECS_SINCE = '2.61'
 /** Extra specs about the hardware of guests and hosts; all others are about hosts and aggregates of a cell. */
 const HARDWARE =
-  /^(hw:|hw_|os:|pci_passthrough:|accel:|capabilities:|quota:|resources\d*:|trait\d*:)/
+  /^(?:hw:|hw_|os:|pci_passthrough:|accel:|capabilities:|quota:|resources[\w-]*:|trait[\w-]*:|group_policy$)/
 
 /**
  * The id of the cloud's flavor for one of ours. A mapping of the operator comes first; otherwise, among the flavors of

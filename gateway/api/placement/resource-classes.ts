@@ -1,5 +1,6 @@
+import { RESOURCE_CLASSES } from '#common/resource-classes.ts'
 import type { operations } from '#openapi/placement.gen.ts'
-import { RESOURCE_CLASSES, resourceClass } from '../../app/placement/resource-classes.ts'
+import { resourceClass } from '../../app/placement/resource-classes.ts'
 import type { Handler } from '../../http/operation.ts'
 import { freshness } from '../../views/placement/freshness.ts'
 

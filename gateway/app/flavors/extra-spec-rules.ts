@@ -59,8 +59,8 @@ const RULES: readonly Rule[] = [
   whole(/^quota:cpu_(?:period|quota|shares)$/, 0),
   whole(/^quota:disk_(?:read|write|total)_(?:bytes|iops)_sec$/, 0),
   whole(/^quota:vif_(?:in|out)bound_(?:average|burst|peak)$/, 0),
-  whole(/^resources[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*$/, 0),
-  oneOf(/^trait[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*$/, 'required', 'forbidden'),
+  whole(/^resources[a-zA-Z0-9_-]{0,64}:[A-Z][A-Z0-9_]*$/, 0),
+  oneOf(/^trait[a-zA-Z0-9_-]{0,64}:[A-Z][A-Z0-9_]*$/, 'required', 'forbidden'),
 ]
 
 /** Only in these does an unknown name mean a mistake; others belong to operators' own filters. */

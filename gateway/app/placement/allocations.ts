@@ -1,6 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import { isUuid } from '#common/ids.ts'
+import { PROVIDED_CLASSES } from '#common/resource-classes.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import {
   type Consumer,
@@ -12,7 +13,7 @@ import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import { findTree } from './list-providers.ts'
 import type { Provider, ProviderTree } from './provider.ts'
-import { type Amounts, PROVIDED_CLASSES } from './resource-classes.ts'
+import type { Amounts } from './resource-classes.ts'
 
 /** The resources that a server holds on a host. */
 export interface Allocation {

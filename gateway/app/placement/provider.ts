@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { stepOf } from '#common/hardware-resources.ts'
+import { PROVIDED_CLASSES } from '#common/resource-classes.ts'
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
 import { reservedOf } from '../hosts/reserved.ts'
-import { PROVIDED_CLASSES } from './resource-classes.ts'
 
 /** A host's inventory of one class. */
 export interface ProvidedInventory {
@@ -91,8 +92,6 @@ function partId(hostId: string, resourceClass: string): string {
 
 const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
 const DEVICES = /^CUSTOM_PCI_/
-const PAGES = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/
-const KIB_PER_MIB = 1024
 
 type Named = readonly (readonly [string, ProvidedInventory])[]
 
@@ -141,8 +140,7 @@ function partsOf(view: HostRecord['view']): readonly Part[] {
 
 /** An amount of which no part is promised twice; memory in large pages goes by whole pages. */
 function exactly({ used }: HostRecord['view'], name: string, total: number): ProvidedInventory {
-  const pageKib = Number(PAGES.exec(name)?.[1] ?? 0)
-  const stepSize = Math.max(1, pageKib / KIB_PER_MIB)
+  const stepSize = stepOf(name)
   return {
     ...{ total, reserved: 0, allocationRatio: 1, capacity: total },
     used: used.custom?.[name] ?? 0,
