@@ -44,16 +44,20 @@ test('a host has the image properties of its servers, and similar servers go the
   const operation = operationOn()
   const ask = { operation, build: buildOf(debian, 'two') }
   expect((await cell.ask('instance.build', ask)).outcome).toBe('accepted')
-  // At once: the next decision may come before the next look at the rows.
-  expect(usesOf(two!)).toEqual({ 'hypervisor_type=fake': 1, 'os_distro=debian': 1 })
-  await expect.poll(() => refreshed(two!)).toEqual(usesOf(two!))
+  // A refresh that read before the claim may write what it read after it; the next one puts it right.
+  const ofServer = { 'hypervisor_type=fake': 1, 'os_distro=debian': 1 }
+  await expect.poll(() => usesOf(two!)).toEqual(ofServer)
+  expect(await refreshed(two!)).toEqual(ofServer)
   expect(usesOf(one!)).toEqual({})
 
+  // One that is still being built counts, too.
+  two!.driver.faults.set([{ method: 'spawn', effect: { do: 'hang' } }])
   await cell.ask('instance.build', { operation: operationOn(), build: buildOf({}, 'two') })
   await expect
     .poll(() => refreshed(two!))
     .toEqual({ 'hypervisor_type=fake': 2, 'os_distro=debian': 1 })
   expect(await firstFor(debian)).toEqual(['two', 'one'])
+  two!.driver.faults.set([])
 
   const act: Act = {
     name: 'rebuild',
@@ -67,4 +71,13 @@ test('a host has the image properties of its servers, and similar servers go the
   await expect
     .poll(() => refreshed(two!))
     .toEqual({ 'hypervisor_type=fake': 2, 'os_distro=windows': 1 })
+})
+
+test('a claim that is being written counts at once, for the image of its server alone', () => {
+  const { hosts } = running.cell.conductor
+  const before = usesOf(one!)
+  const resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+  hosts.reserve(one!.id, { resources, imageProperties: { os_distro: 'bsd' } })
+
+  expect(usesOf(one!)).toEqual({ ...before, 'os_distro=bsd': 1 })
 })

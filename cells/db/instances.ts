@@ -24,7 +24,8 @@ const INSERT = statement(
     host: p('host'),
     hypervisorHostname: p('hypervisorHostname'),
     zone: p('zone'),
-    imageProperties: p('imageProperties'),
+    // Not as a column of JSON, which would make text of text.
+    imageProperties: sql`${p('imageProperties')}`,
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),

@@ -26,6 +26,7 @@ test('each part is within a node of its own, up to all of its CPUs and memory', 
   expect(refusal(asked([part(5)]))).toBe('has 2 NUMA nodes, no 1 of them with 5 CPUs and 10 MiB')
   expect(refusal(asked([part(1, 1_001)]))).toContain('1 CPUs and 1001 MiB')
   expect(refusal(asked([part(1), part(1), part(1)]))).toContain('no 3 of them')
+  expect(refusal(asked([part(5, 9), part(6, 8)]))).toContain('with 6 CPUs and 9 MiB')
 })
 
 test('CPUs of its own are dedicated ones', () => {
@@ -55,6 +56,8 @@ test('hosts that do not say, and servers that do not ask, pass', () => {
   expect(refusal(asked([part(64)]), null)).toBeUndefined()
   expect(refusal(null)).toBeUndefined()
   expect(refusal(asked([part(1)]), [])).toContain('has 0 NUMA nodes')
+  // The image of a rebuild may ask for other nodes (OSSA-2017-005).
+  expect(numaTopologyFilter.runsOnRebuild).toBe(true)
   expect(numaTopologyFilter.concerns?.(placementRequest())).toBe(false)
   expect(numaTopologyFilter.concerns?.(placementRequest({ numa: asked([]) }))).toBe(true)
 })
