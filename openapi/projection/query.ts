@@ -12,11 +12,18 @@ export type ReadQuery = (
   asked: Microversion,
 ) => Readonly<Record<string, unknown>>
 
+/** What may follow the name of a parameter, by the names of `x-suffix`. */
+const SUFFIXES = {
+  number: /^[1-9][0-9]*$/,
+  name: /^[a-zA-Z0-9_-]{1,64}$/,
+} as const
+type Suffix = keyof typeof SUFFIXES
+
 /** How one query parameter is read. */
 interface Parameter {
   readonly name: string
   /** What may follow its name, each then being a parameter of its own; undefined: nothing. */
-  readonly suffix: string | undefined
+  readonly suffix: Suffix | undefined
   /** The schema of one value. */
   readonly schema: Node
   /** A list takes every value given; others take the last one, as Nova's MultiDict does. */
@@ -74,37 +81,32 @@ function parameterOf(node: Node, version: Microversion): Parameter {
   }
 }
 
-/** `x-suffix` lists patterns, each with its range. */
-function suffixOf(node: Node, version: Microversion): string | undefined {
+/** `x-suffix` lists kinds, each with its range. */
+function suffixOf(node: Node, version: Microversion): Suffix | undefined {
   const suffixes = (node['x-suffix'] ?? []) as readonly Node[]
   const found = suffixes.find((each) => existsAt(each, version))
-  return found && String(found['pattern'])
+  return found && (found['kind'] as Suffix)
 }
 
 /** The parameters of an operation by their names in a request, with suffixes. */
 class Parameters {
   readonly #byName: ReadonlyMap<string, Parameter>
-  readonly #suffixed: readonly { readonly name: RegExp; readonly parameter: Parameter }[]
+  readonly #suffixed: readonly Parameter[]
 
   constructor(byName: ReadonlyMap<string, Parameter>) {
     this.#byName = byName
-    this.#suffixed = [...byName.values()].flatMap((parameter) => {
-      const pattern = suffixedName(parameter)
-      return pattern === undefined ? [] : [{ name: new RegExp(pattern), parameter }]
-    })
+    this.#suffixed = [...byName.values()].filter(({ suffix }) => suffix !== undefined)
   }
 
   all(): readonly Parameter[] {
     return [...this.#byName.values()]
   }
 
-  find(name: string): Parameter | undefined {
-    return this.#byName.get(name) ?? this.#suffixed.find((each) => each.name.test(name))?.parameter
+  find(given: string): Parameter | undefined {
+    const isMeant = ({ name, suffix }: Parameter) =>
+      given.startsWith(name) && SUFFIXES[suffix!].test(given.slice(name.length))
+    return this.#byName.get(given) ?? this.#suffixed.find(isMeant)
   }
-}
-
-function suffixedName({ name, suffix }: Parameter): string | undefined {
-  return suffix === undefined ? undefined : `^${name}(?:${suffix})$`
 }
 
 /** An annotation that is true always, or an object with the range in which it is. */
@@ -120,8 +122,9 @@ function valuesSchema(parameters: Parameters, strict: boolean): Node {
   const all = parameters.all()
   const properties = all.map((parameter) => [parameter.name, listOf(parameter)])
   const suffixed = all.flatMap((parameter) => {
-    const pattern = suffixedName(parameter)
-    return pattern === undefined ? [] : [[pattern, listOf(parameter)]]
+    const { name, suffix } = parameter
+    if (suffix === undefined) return []
+    return [[SUFFIXES[suffix].source.replace('^', `^${name}`), listOf(parameter)]]
   })
   const required = all.filter(({ isRequired }) => isRequired)
   return {
