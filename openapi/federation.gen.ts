@@ -2252,6 +2252,8 @@ export interface operations {
             readonly query?: {
                 /** @description The id or the name of a cell. */
                 readonly cell?: string;
+                /** @description An ability that the driver of the host must have, as its `capabilities` name it, such as `below` for hosts that are clouds. */
+                readonly capability?: string;
                 /** @description How many at most, 1000 by default. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The position at which the previous page ended: the value of its `next`. */

@@ -41,6 +41,8 @@ export interface HostRange {
   readonly limit: number
   /** Of one cell; absent: of all. */
   readonly cellId?: string | undefined
+  /** Whose driver has this optional part; absent: any. */
+  readonly capability?: string | undefined
 }
 
 /** Hosts in the order of their serials, from after the one given. */
@@ -49,7 +51,8 @@ export function listHosts(
   page: HostRange = { after: 0, limit: HOSTS_MAX },
 ): Promise<readonly HostRecord[]> {
   const ofCell = page.cellId === undefined ? undefined : eq(hostIndex.cellId, page.cellId)
-  return select(db, and(gt(hostIndex.serial, page.after), ofCell), page.limit)
+  const able = page.capability === undefined ? undefined : isAbleTo(sql`${page.capability}`)
+  return select(db, and(gt(hostIndex.serial, page.after), ofCell, able), page.limit)
 }
 
 export async function findHost(db: Executor, hostId: string): Promise<HostRecord | undefined> {

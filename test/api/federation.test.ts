@@ -210,6 +210,8 @@ describe('hosts', () => {
     const ids = (listed: readonly Host[]) => listed.map(({ id }) => id)
     expect(ids(paged)).toEqual(ids(all))
     expect((await get('/v1/hosts?cursor=x')).status).toBe(400)
+    expect(ids(await hosts('?capability=below'))).toEqual([])
+    expect(ids(await hosts('?capability=snapshot'))).toEqual(ids(all))
     expect((await get('/v1/hosts?cell=west')).status).toBe(404)
   })
 

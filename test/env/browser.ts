@@ -72,6 +72,23 @@ export class Browser implements AsyncDisposable {
       await this.#send('Input.dispatchKeyEvent', { type: 'char', text: key === '\n' ? '\r' : key })
   }
 
+  /** Presses and releases a key, such as `Tab` or `Enter`, on what has the focus. */
+  async press(key: keyof typeof KEYS): Promise<void> {
+    const { code, text } = KEYS[key]
+    const event = { key, code: key, windowsVirtualKeyCode: code }
+    const down = text === undefined ? { type: 'rawKeyDown' } : { type: 'keyDown', text }
+    await this.#send('Input.dispatchKeyEvent', { ...event, ...down })
+    await this.#send('Input.dispatchKeyEvent', { ...event, type: 'keyUp' })
+  }
+
+  /** Shows the page from now on in such a window, in the colours for light or darkness. */
+  async showAs({ width, height, scheme }: Looks): Promise<void> {
+    const size = { width, height, deviceScaleFactor: 1, mobile: false }
+    await this.#send('Emulation.setDeviceMetricsOverride', size)
+    const features = [{ name: 'prefers-color-scheme', value: scheme }]
+    await this.#send('Emulation.setEmulatedMedia', { features })
+  }
+
   /** A picture of the page, PNG. */
   async screenshot(): Promise<Buffer> {
     const { data } = await this.#send('Page.captureScreenshot', { format: 'png' })
@@ -103,6 +120,18 @@ export class Browser implements AsyncDisposable {
     if (method === 'Runtime.exceptionThrown') this.complaints.push(JSON.stringify(params))
   }
 }
+
+/** How a page is shown. */
+export interface Looks {
+  readonly width: number
+  readonly height: number
+  readonly scheme: 'light' | 'dark'
+}
+
+const KEYS = {
+  Tab: { code: 9, text: undefined },
+  Enter: { code: 13, text: '\r' },
+} as const
 
 interface Message {
   readonly id?: number

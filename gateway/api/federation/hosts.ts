@@ -68,10 +68,10 @@ const LIMIT = 1_000
 /** GET /v1/hosts */
 export const listHosts: Handler<operations['listHosts']> = async ({ app, query, links, raw }) => {
   const { cells } = app.compute
-  const { limit = LIMIT, cursor } = query
+  const { limit = LIMIT, cursor, capability } = query
   const cellId =
     query.cell === undefined ? undefined : (await findOperatedCell(app.db, cells, query.cell)).id
-  const { hosts, next } = await hostPage(app.db, { cellId, limit, cursor })
+  const { hosts, next } = await hostPage(app.db, { cellId, capability, limit, cursor })
   const body = { hosts: hosts.map((host) => hostView(host, cells)), next }
   if (next === null) return { body }
   const search = new URLSearchParams(raw.search)

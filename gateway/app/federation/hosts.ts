@@ -7,6 +7,8 @@ import { type ServerOnHost, serversOnHost } from '../../db/servers-on-host.ts'
 export interface HostPageQuery {
   /** Of one cell; absent: of all. */
   readonly cellId?: string | undefined
+  /** Whose driver has this ability; absent: any. */
+  readonly capability?: string | undefined
   readonly limit: number
   readonly cursor?: string | undefined
 }
@@ -19,10 +21,11 @@ export interface HostPage {
 
 /** Hosts in the order in which they were first seen. Throws `invalid` for a cursor that no page gave. */
 export async function hostPage(db: Executor, query: HostPageQuery): Promise<HostPage> {
-  const { cellId, limit, cursor = '0' } = query
+  const { cellId, capability, limit, cursor = '0' } = query
   if (!/^\d{1,15}$/.test(cursor))
     throw new Failure('invalid', `Invalid cursor '${cursor}': take it from the page before.`)
-  const found = await listHosts(db, { after: Number(cursor), limit: limit + 1, cellId })
+  const range = { after: Number(cursor), limit: limit + 1, cellId, capability }
+  const found = await listHosts(db, range)
   const hosts = found.slice(0, limit)
   return { hosts, next: found.length > limit ? String(hosts.at(-1)?.serial) : null }
 }

@@ -47,7 +47,11 @@ function Switch({ cell, reload }) {
   const act = cell.is_enabled
     ? { label: 'Disable', command: `./weir cell disable ${cell.name}`, act: () => set({ is_enabled: false }) }
     : { label: 'Enable', command: `./weir cell enable ${cell.name}`, act: () => set({ is_enabled: true }) }
-  return h(Acts, { acts: [act] })
+  return [
+    h(Acts, { acts: [act] }),
+    !cell.is_reachable && cell.loss === null && h('p', null, link(path('cells', cell.name, 'lost'), 'Declare it lost')),
+    cell.loss !== null && h('p', null, link(path('cells', cell.name, 'recover'), 'Build its servers again in other cells')),
+  ]
 }
 
 function Hosts({ hosts, next }) {

@@ -1,10 +1,8 @@
 import { h } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from './api.js'
-import { Decisions } from './decisions.js'
-import { Acts, Heading, Loaded, path, Problem, useData, word } from './parts.js'
-
-const PAUSE_MS = 300
+import { Acts, Heading, Loaded, path, useData, word } from './parts.js'
+import { Preview } from './preview.js'
 
 /** A form for a server. While an operator fills it in, it shows where the server would go, and why not elsewhere. */
 export function Create({ session }) {
@@ -58,7 +56,7 @@ function Form({ choices, session }) {
       field('zone', 'Zone', [['', 'any'], ...zones.map((zone) => [zone, zone])]),
       asked.name.trim() !== '' && h(Acts, { acts: [{ label: 'Create', command: commandOf(asked), act: create }] }),
     ),
-    session.is_admin && h(Preview, { asked }),
+    session.is_admin && h(Preview, { body: dryRun(asked) }),
   )
 }
 
@@ -80,33 +78,4 @@ function commandOf({ name, flavor, image, network, key, zone }) {
   return `openstack server create ${options.join(' ')} ${word(name)}`
 }
 
-/** A dry run of the scheduler for what is asked now. */
-function Preview({ asked: { flavor, image, network, zone } }) {
-  const [state, setState] = useState({})
-  useEffect(() => {
-    const aborter = new AbortController()
-    const body = { flavor, image, ...(network !== '' && { networks: [network] }), ...(zone !== '' && { zone }) }
-    const timer = setTimeout(async () => {
-      try {
-        setState({ value: await ask('federation/v1/placements', { method: 'POST', body, signal: aborter.signal }) })
-      } catch (error) {
-        if (!aborter.signal.aborted) setState({ error })
-      }
-    }, PAUSE_MS)
-    return () => {
-      clearTimeout(timer)
-      aborter.abort()
-    }
-  }, [flavor, image, network, zone])
-  const { value, error } = state
-  return h(
-    'section',
-    { 'aria-label': 'Where it would go', 'aria-live': 'polite' },
-    h('h2', null, 'Where it would go'),
-    h(Problem, { error }),
-    value !== undefined && [
-      h('p', null, value.host === null ? 'No host would take it.' : `To host ${value.host} of cell ${value.cell}.`),
-      h(Decisions, { decisions: value.decisions }),
-    ],
-  )
-}
+const dryRun = ({ flavor, image, network, zone }) => ({ flavor, image, ...(network !== '' && { networks: [network] }), ...(zone !== '' && { zone }) })

@@ -59,14 +59,9 @@ function HostActs({ host, cell, reload }) {
     await ask(at, { method: 'PATCH', body })
     reload()
   }
-  const drain = async () => {
-    await ask(`${at}/drain`, { method: 'POST', body: {} })
-    location.hash = path('operations')
-  }
   const command = (verb) => `./weir host ${verb} ${word(host.name)}${where}`
   const cordon = host.is_cordoned
     ? { label: 'Uncordon', command: command('uncordon'), act: () => set({ is_cordoned: false }) }
     : { label: 'Cordon', command: command('cordon'), act: () => set({ is_cordoned: true }) }
-  const question = `Drain ${host.name}? It gets no new servers, and the operation waits until its servers are gone.`
-  return h(Acts, { acts: [cordon, { label: 'Drain', command: command('drain'), ask: question, act: drain }] })
+  return [h(Acts, { acts: [cordon] }), h('p', null, link(path('hosts', host.id, 'drain'), 'Drain it'))]
 }

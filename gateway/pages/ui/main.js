@@ -4,34 +4,51 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ask, Refusal } from './api.js'
 import { Cell } from './cell.js'
 import { Create } from './create.js'
+import { Drain } from './drain.js'
 import { Events } from './events.js'
 import { Host } from './host.js'
-import { Operations } from './operations.js'
+import { Move } from './move.js'
+import { Operation, Operations } from './operations.js'
 import { Overview } from './overview.js'
 import { Heading, path } from './parts.js'
+import { Policies, Policy } from './policies.js'
+import { CreatePolicy, EditPolicy } from './policy-form.js'
+import { Lose, Recover } from './recover.js'
 import { Server } from './server.js'
 import { Servers } from './servers.js'
 import { Projects, SignIn } from './sign-in.js'
 import { Volume, Volumes } from './volumes.js'
 
-/** By the first part of the address; the rest is given to the view as `id`. */
+/** By the address, in which ID stands for what the view is given as `id`. */
 const VIEWS = {
   '': { view: Overview, isForOperators: true },
-  cells: { view: Cell, isForOperators: true },
-  hosts: { view: Host, isForOperators: true },
-  servers: { view: ({ id, ...rest }) => (id === undefined ? h(Servers, rest) : h(Server, { id, ...rest })) },
-  volumes: { view: ({ id, ...rest }) => (id === undefined ? h(Volumes, rest) : h(Volume, { id, ...rest })) },
+  'cells/ID': { view: Cell, isForOperators: true },
+  'cells/ID/lost': { view: Lose, isForOperators: true },
+  'cells/ID/recover': { view: Recover, isForOperators: true },
+  'hosts/ID': { view: Host, isForOperators: true },
+  'hosts/ID/drain': { view: Drain, isForOperators: true },
+  servers: { view: Servers },
+  'servers/ID': { view: Server },
+  'servers/ID/move': { view: Move, isForOperators: true },
+  volumes: { view: Volumes },
+  'volumes/ID': { view: Volume },
   create: { view: Create },
   events: { view: Events },
   operations: { view: Operations, isForOperators: true },
+  'operations/ID': { view: Operation, isForOperators: true },
+  policies: { view: Policies, isForOperators: true },
+  'policies/ID': { view: Policy, isForOperators: true },
+  'policies/ID/edit': { view: EditPolicy, isForOperators: true },
+  'create-policy': { view: CreatePolicy, isForOperators: true },
 }
-const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['volumes', 'Volumes'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations']]
+const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['volumes', 'Volumes'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations'], ['policies', 'Policies']]
 
-/** `#/servers/ID?status=ERROR` -> its parts. */
+/** `#/servers/ID/move?status=ERROR` -> its parts. */
 function place() {
   const [before, search = ''] = location.hash.replace(/^#\/?/, '').split('?', 2)
-  const [name = '', id] = before.split('/').map(decodeURIComponent)
-  return { name, id, search: Object.fromEntries(new URLSearchParams(search)) }
+  const [name = '', id, act] = before.split('/').map(decodeURIComponent)
+  const address = [name, id !== undefined && 'ID', act].filter((part) => part !== false && part !== undefined).join('/')
+  return { name, id, address, search: Object.fromEntries(new URLSearchParams(search)) }
 }
 
 function usePlace() {
@@ -54,9 +71,9 @@ function App() {
 }
 
 function SignedIn({ session, setSession }) {
-  const { name, id, search } = usePlace()
-  const asUser = name === '' && !session.is_admin ? 'servers' : name
-  const known = VIEWS[asUser]
+  const { name, id, address, search } = usePlace()
+  const isFirst = address === '' && !session.is_admin
+  const known = VIEWS[isFirst ? 'servers' : address]
   const leave = useCallback(async () => {
     await ask('ui/session', { method: 'DELETE' })
     setSession(null)
@@ -71,7 +88,7 @@ function SignedIn({ session, setSession }) {
         'nav',
         { 'aria-label': 'Views' },
         NAVIGATION.filter(([each]) => session.is_admin || !VIEWS[each].isForOperators).map(([each, label]) =>
-          h('a', { href: path(each), 'aria-current': each === asUser ? 'page' : undefined }, label),
+          h('a', { href: path(each), 'aria-current': each === (isFirst ? 'servers' : name) ? 'page' : undefined }, label),
         ),
       ),
       h(Search),
@@ -84,7 +101,7 @@ function SignedIn({ session, setSession }) {
       { id: 'main' },
       known === undefined || (known.isForOperators && !session.is_admin)
         ? h(Heading, null, 'There is no such view')
-        : h(known.view, { key: `${asUser}/${id ?? ''}/${session.project?.id}`, id, search, session }),
+        : h(known.view, { key: `${address}/${id ?? ''}/${session.project?.id}`, id, search, session }),
     ),
     h(Footer),
   ]

@@ -1,9 +1,12 @@
 import { h } from 'preact'
 import { ask } from './api.js'
+import { stateOf } from './cell.js'
 import { gib, Heading, Loaded, link, path, State, useData } from './parts.js'
 
 const EVERY_MS = 5_000
 const COUNTED_MAX = 100
+/** So many nested clouds are drawn in their cells. */
+const CLOUDS_MAX = 1_000
 /** A tile has at least this share of the largest one's side. */
 const SIDE_MIN = 0.35
 
@@ -12,14 +15,15 @@ export function Overview() {
   const data = useData(async (signal) => {
     const get = (path) => ask(path, { signal })
     const counted = (status) => get(`federation/v1/servers?status=${status}&limit=${COUNTED_MAX}`)
-    const [{ cells }, health, failed, building, running] = await Promise.all([
+    const [{ cells }, { hosts: clouds }, health, failed, building, running] = await Promise.all([
       get('federation/v1/cells'),
+      get(`federation/v1/hosts?capability=below&limit=${CLOUDS_MAX}`),
       get('federation/v1/health'),
       counted('ERROR'),
       counted('BUILD'),
       get('federation/v1/operations?state=running&limit=100'),
     ])
-    return { cells, health, failed, building, running }
+    return { cells, clouds, health, failed, building, running }
   }, [], EVERY_MS)
   return [h(Heading, null, 'Federation'), h(Loaded, { data, show: (value) => [h(Facts, value), h(Troubles, value), h(Tiles, value)] })]
 }
@@ -58,30 +62,46 @@ function Troubles({ health }) {
 
 const memoryOf = ({ summary }) => summary?.limits?.memory_mb ?? summary?.total?.memory_mb ?? 0
 
-function Tiles({ cells }) {
+function Tiles({ cells, clouds }) {
+  const byCell = Map.groupBy(clouds, ({ cell_id: cell }) => cell)
   const largest = Math.max(1, ...cells.map(memoryOf))
   return h(
     'section',
     { 'aria-label': 'Cells' },
     h('h2', null, 'Cells'),
     cells.length === 0 && h('p', null, 'No cell has joined yet. ', h('code', null, './weir cell join'), ' lets one join.'),
-    h('div', { class: 'tiles' }, cells.map((cell) => h(Tile, { key: cell.id, cell, largest }))),
+    h('div', { class: 'tiles' }, cells.map((cell) => h(Tile, { key: cell.id, cell, largest, clouds: byCell.get(cell.id) ?? [] }))),
   )
 }
 
-/** Sized by its memory, filled by the share in use, coloured by its state. */
-function Tile({ cell, largest }) {
+const sideOf = (memory, largest) => SIDE_MIN + (1 - SIDE_MIN) * Math.sqrt(memory / Math.max(1, largest))
+
+/** Sized by its memory, filled by the share in use, coloured by its state; the clouds nested in it are tiles within. */
+function Tile({ cell, largest, clouds }) {
   const { name, summary, is_reachable: isReachable, is_enabled: isEnabled, loss } = cell
   const memory = memoryOf(cell)
   const used = memory === 0 ? 0 : Math.min(1, (summary?.used?.memory_mb ?? 0) / memory)
   const state = loss !== null ? 'lost' : isReachable ? (isEnabled ? 'up' : 'disabled') : 'unreachable'
-  const side = SIDE_MIN + (1 - SIDE_MIN) * Math.sqrt(memory / largest)
   const said = summary === null ? 'nothing reported yet' : `${summary.servers} servers on ${summary.hosts_up} of ${summary.hosts} hosts, ${gib(summary.used?.memory_mb ?? 0)} of ${gib(memory)} GiB`
   return h(
-    'a',
-    { class: `tile ${state}`, href: path('cells', name), style: { '--side': side, '--used': used } },
-    h('strong', null, name),
+    'div',
+    { class: `tile ${state}`, style: { '--side': sideOf(memory, largest), '--used': used } },
+    h('a', { href: path('cells', name) }, h('strong', null, name)),
     h('span', null, state),
     h('small', null, said),
+    clouds.length > 0 && h('div', { class: 'tiles', role: 'group', 'aria-label': `Clouds nested in ${name}` }, clouds.map((host) => h(Cloud, { key: host.id, host, largest: memory }))),
+  )
+}
+
+/** A nested cloud, which is a host of its cell. */
+function Cloud({ host, largest }) {
+  const { id, name, total, used, ratios, servers } = host
+  const memory = total === null ? 0 : total.memory_mb * ratios.memory_mb
+  return h(
+    'div',
+    { class: `tile cloud ${stateOf(host)}`, style: { '--side': sideOf(Math.min(memory, largest), largest), '--used': memory === 0 ? 0 : Math.min(1, used.memory_mb / memory) } },
+    h('a', { href: path('hosts', id) }, h('strong', null, name)),
+    h('span', null, stateOf(host)),
+    h('small', null, `a cloud with ${servers} servers, ${gib(used.memory_mb)} of ${gib(memory)} GiB`),
   )
 }

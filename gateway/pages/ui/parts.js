@@ -179,4 +179,4 @@ export const path = (...parts) => `#/${parts.map(encodeURIComponent).join('/')}`
 export const serverLink = (id, name) => link(path('servers', id), name || id)
 export const gib = (mib) => Math.round(mib / 1_024)
 /** A word for the shell. */
-export const word = (text) => (/^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+export const word = (text) => (/^[\w.:/@=,+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

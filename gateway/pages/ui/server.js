@@ -11,6 +11,8 @@ const ACTS = [
   { label: 'Reboot', in: ['ACTIVE', 'SHUTOFF'], body: { reboot: { type: 'SOFT' } }, command: 'reboot' },
   { label: 'Pause', in: ['ACTIVE'], body: { pause: null }, command: 'pause' },
   { label: 'Resume', in: ['PAUSED'], body: { unpause: null }, command: 'unpause' },
+  { label: 'Confirm', in: ['VERIFY_RESIZE'], body: { confirmResize: null }, command: 'resize confirm' },
+  { label: 'Revert', in: ['VERIFY_RESIZE'], body: { revertResize: null }, command: 'resize revert' },
 ]
 
 /** A server: what it is, what was done to it, why it is where it is, and what its user does to it. */
@@ -20,7 +22,7 @@ export function Server({ id, session }) {
   const name = data.value?.server.name ?? id
   return [
     h(Heading, null, `Server ${name}`),
-    h(Loaded, { data, show: ({ server }) => [h(ServerFacts, { server }), h(ServerActs, { at, server, reload: data.reload })] }),
+    h(Loaded, { data, show: ({ server }) => [h(ServerFacts, { server }), h(ServerActs, { at, server, reload: data.reload }), session.is_admin && h('p', null, link(path('servers', id, 'move'), 'Move it to another host or cell'))] }),
     h(Devices, { id, at }),
     h(Timeline, { at }),
     session.is_admin && h(Place, { id }),
