@@ -154,6 +154,7 @@ export type Purpose =
   | 'ironic'
   | 'keystone'
   | 'messaging'
+  | 'horizon'
   | 'clients'
   | 'ansible'
   | 'browser'
@@ -216,6 +217,9 @@ export const PACKAGES: readonly Package[] = [
   ...MESSAGING_PACKAGES.map((name): Package => ({ name, purpose: 'messaging', isUnpacked: true })),
   { name: 'python3-oslo.messaging', purpose: 'messaging' },
   { name: 'python3-netaddr', purpose: 'messaging' },
+  // The dashboard itself; the package that would make a user of the machine brings its policies and themes.
+  { name: 'python3-django-horizon', purpose: 'horizon' },
+  { name: 'openstack-dashboard', purpose: 'horizon', isUnpacked: true },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-glanceclient', purpose: 'clients' },

@@ -8,6 +8,8 @@ const DETAIL_CHARS = 4_000
 export interface ToolOptions {
   readonly limitMs: number
   readonly directory?: string
+  /** Beside the variables of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** The program ended well; its output is returned. Throws `unavailable` with the end of what it wrote. */
@@ -21,7 +23,7 @@ export async function runTool(
       cwd: options.directory,
       timeout: options.limitMs,
       maxBuffer: OUTPUT_MAX_BYTES,
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8', ...options.env },
     })
     return stdout
   } catch (cause) {

@@ -146,6 +146,18 @@ test('metadata is read and changed as a whole and by key', async () => {
   await untilGone(id)
 })
 
+test('a type without a name is none, as forms of Horizon ask for it', async () => {
+  const volume = await available({ volume_type: '', description: '' })
+
+  expect(volume).toMatchObject({ volume_type: null, description: '' })
+  expect((await demo.delete(`${VOLUMES}/${volume.id}`)).status).toBe(202)
+  await waitFor(
+    'the volume to be gone',
+    async () => (await show(volume.id)) === undefined,
+    LIMIT_MS,
+  )
+})
+
 test('Compute passes on what its old clients ask of volumes', async () => {
   const proxied = '/compute/v2.1/os-volumes'
   const asked = { size: '2', display_name: 'old', metadata: { a: 'b' } }

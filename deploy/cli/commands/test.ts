@@ -49,7 +49,16 @@ const USUAL = [
   ...(['libvirt', 'docker', 'ovn', 'baremetal', 'machines', 'clients'] as const),
   ...(['control-plane', 'monitoring'] as const),
 ] as const
-const LARGE = ['ansible', 'browser', 'ceph', 'ironic', 'keystone', 'messaging', 'release'] as const
+const LARGE = [
+  'ansible',
+  'browser',
+  'ceph',
+  'horizon',
+  'ironic',
+  'keystone',
+  'messaging',
+  'release',
+] as const
 
 /**
  * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic, Keystone, RabbitMQ and what makes a release, which are large, for the long way only. Where they

@@ -69,8 +69,9 @@ const create: Handler<operations['createVolume']> = async (call) => {
     metadata: metadata ?? {},
     zone,
     sizeGb,
-    type: asked.volume_type ?? null,
     isMultiattach: asked.multiattach ?? false,
+    // Cinder takes an empty name for none.
+    type: asked.volume_type || null,
     source: sourceOf(asked),
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
