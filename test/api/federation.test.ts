@@ -249,6 +249,17 @@ describe('the trace of a server', () => {
   })
 })
 
+test('servers are counted by their status, for operators', async () => {
+  const { body } = await get<{ server_counts: readonly { status: string; count: number }[] }>(
+    '/v1/server-counts',
+  )
+  const { body: listed } = await get<{ servers: readonly { status: string }[] }>('/v1/servers')
+  const counted = Object.fromEntries(body.server_counts.map(({ status, count }) => [status, count]))
+  const statuses = Map.groupBy(listed.servers, ({ status }) => status)
+  expect(listed.servers.length).toBeGreaterThan(0)
+  expect(counted).toEqual(Object.fromEntries([...statuses].map(([is, all]) => [is, all.length])))
+})
+
 describe('a placement', () => {
   test('is explained without building anything', async () => {
     const servers = async () => {

@@ -53,6 +53,7 @@ import {
   moveServer,
   repairServer,
   showChain,
+  showServerCounts,
   showTrace,
   verifyServer,
 } from './servers.ts'
@@ -130,6 +131,7 @@ export const federationHandlers: HandlerTable<operations> = {
   repairServer,
   showCell,
   showChain,
+  showServerCounts,
   showHealth,
   showDepth,
   showHost,

@@ -5,6 +5,7 @@ import { findOperatedCell, listOperatedCells } from '../../app/cells/operated-ce
 import { chainOf } from '../../app/federation/chain.ts'
 import type { Phase } from '../../app/federation/phases.ts'
 import { repairServer as repair } from '../../app/federation/repair-server.ts'
+import { serverCounts } from '../../app/federation/server-counts.ts'
 import { operatedServerPage } from '../../app/federation/servers.ts'
 import { type TracedServer, traceOfServer } from '../../app/federation/trace.ts'
 import { verifyServer as verify } from '../../app/federation/verify-server.ts'
@@ -32,6 +33,11 @@ export const listOperatedServers: Handler<operations['listOperatedServers']> = a
   ])
   const names = new Map(known.map(({ id, name }) => [id, name]))
   return { body: { servers: servers.map((server) => operatedServerView(server, names)), next } }
+}
+
+/** GET /v1/server-counts */
+export const showServerCounts: Handler<operations['showServerCounts']> = async ({ app }) => {
+  return { body: { server_counts: [...(await serverCounts(app.db))] } }
 }
 
 /** POST /v1/servers/{server}/move */

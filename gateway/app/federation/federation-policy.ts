@@ -53,6 +53,7 @@ export const FEDERATION_POLICY = {
   'federation:protections:list': 'reader',
   'federation:protections:show': 'reader',
   'federation:protections:update': 'member',
+  'federation:server-counts:show': 'system-reader',
   'federation:servers:chain': 'reader',
   'federation:servers:list': 'system-reader',
   'federation:servers:move': 'admin',

@@ -1,52 +1,61 @@
 import { h } from 'preact'
 import { ask } from './api.js'
 import { stateOf } from './cell.js'
-import { gib, Heading, Loaded, link, path, State, useData } from './parts.js'
+import { Facts, gib, Heading, Loaded, link, Problem, path, State, useData } from './parts.js'
 
 const EVERY_MS = 5_000
-const COUNTED_MAX = 100
+/** Counting reads every server. */
+const COUNTED_EVERY_MS = 15_000
+const NUMBER = new Intl.NumberFormat('en')
 /** So many nested clouds are drawn in their cells. */
 const CLOUDS_MAX = 1_000
 /** A tile has at least this share of the largest one's side. */
 const SIDE_MIN = 0.35
 
-/** A strip of facts, the problems, and every cell as a tile. */
+/** A strip of facts, the problems, and every cell as a tile. What takes longer to find out comes when it is known. */
 export function Overview() {
-  const data = useData(async (signal) => {
-    const get = (path) => ask(path, { signal })
-    const counted = (status) => get(`federation/v1/servers?status=${status}&limit=${COUNTED_MAX}`)
-    const [{ cells }, { hosts: clouds }, health, failed, building, running] = await Promise.all([
-      get('federation/v1/cells'),
-      get(`federation/v1/hosts?capability=below&limit=${CLOUDS_MAX}`),
-      get('federation/v1/health'),
-      counted('ERROR'),
-      counted('BUILD'),
-      get('federation/v1/operations?state=running&limit=100'),
+  const drawn = useData(async (signal) => {
+    const [{ cells }, { hosts: clouds }] = await Promise.all([
+      ask('federation/v1/cells', { signal }),
+      ask(`federation/v1/hosts?capability=below&limit=${CLOUDS_MAX}`, { signal }),
     ])
-    return { cells, clouds, health, failed, building, running }
+    return { cells, clouds }
   }, [], EVERY_MS)
-  return [h(Heading, null, 'Federation'), h(Loaded, { data, show: (value) => [h(Facts, value), h(Troubles, value), h(Tiles, value)] })]
+  const counted = useData(async (signal) => {
+    const [health, { server_counts: counts }, { operations }] = await Promise.all([
+      ask('federation/v1/health', { signal }),
+      ask('federation/v1/server-counts', { signal }),
+      ask('federation/v1/operations?state=running&limit=100', { signal }),
+    ])
+    return { health, operations, counts: new Map(counts.map(({ status, count }) => [status, count])) }
+  }, [], COUNTED_EVERY_MS)
+  const about = counted.value
+  return [
+    h(Heading, null, 'Federation'),
+    h(Problem, { error: counted.error }),
+    h(Loaded, { data: drawn, show: ({ cells, clouds }) => [h(FactStrip, { cells, about }), about !== undefined && h(Troubles, about), h(Tiles, { cells, clouds })] }),
+  ]
 }
 
-const many = ({ servers, next }) => (next === null ? `${servers.length}` : `${COUNTED_MAX}+`)
-
-function Facts({ cells, health, failed, building, running }) {
+function FactStrip({ cells, about }) {
   const sum = (of) => cells.reduce((total, { summary }) => total + (summary === null ? 0 : of(summary)), 0)
+  const many = (status) => NUMBER.format(about.counts.get(status) ?? 0)
   const wordOf = (kind) => {
-    const found = health.checks.filter((check) => check.kind === kind).map(({ status }) => status)
+    const found = about.health.checks.filter((check) => check.kind === kind).map(({ status }) => status)
     return ['failed', 'degraded'].find((word) => found.includes(word)) ?? 'ok'
   }
+  const known = (show) => (about === undefined ? '…' : show())
   const facts = [
     ['Cells reachable', `${cells.filter((cell) => cell.is_reachable).length} of ${cells.length}`],
-    ['Hosts up', `${sum(({ hosts_up }) => hosts_up)} of ${sum(({ hosts }) => hosts)}`],
-    ['Servers', link(path('servers'), sum(({ servers }) => servers))],
-    ['Building', link('#/servers?status=BUILD', many(building))],
-    ['In error', link('#/servers?status=ERROR', many(failed))],
-    ['Operations', link(path('operations'), `${running.operations.length}`)],
-    ['Bus', h(State, null, wordOf('bus'))],
-    ['Database', h(State, null, wordOf('database'))],
+    ['Hosts up', `${NUMBER.format(sum(({ hosts_up: up }) => up))} of ${NUMBER.format(sum(({ hosts }) => hosts))}`],
+    ['Servers', link(path('servers'), NUMBER.format(sum(({ servers }) => servers)))],
+    ['Building', known(() => link('#/servers?status=BUILD', many('BUILD')))],
+    ['In error', known(() => link('#/servers?status=ERROR', many('ERROR')))],
+    ['Operations', known(() => link(path('operations'), `${about.operations.length}`))],
+    ['Bus', known(() => h(State, null, wordOf('bus')))],
+    ['Database', known(() => h(State, null, wordOf('database')))],
   ]
-  return h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value))))
+  return h(Facts, { facts })
 }
 
 function Troubles({ health }) {

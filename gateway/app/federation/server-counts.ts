@@ -1,0 +1,26 @@
+import type { Executor } from '#common/db/database.ts'
+import { SharedReads } from '#common/db/shared-reads.ts'
+import { type ApiStatus, apiStatus } from '#common/states/instance-states.ts'
+import { countServers } from '../../db/federation-counts.ts'
+
+export interface StatusCount {
+  readonly status: ApiStatus
+  readonly count: number
+}
+
+/** It reads every server: any number of operators who look at once cause two reads. */
+const COUNTS = new SharedReads<readonly StatusCount[]>()
+
+/** How many servers have each status that users see, by status; without those that none has. */
+export function serverCounts(db: Executor): Promise<readonly StatusCount[]> {
+  return COUNTS.read(db, 'servers by status', async () => {
+    const counts = new Map<ApiStatus, number>()
+    for (const { vmState, taskState, count } of await countServers(db)) {
+      const status = apiStatus(vmState, taskState)
+      counts.set(status, (counts.get(status) ?? 0) + count)
+    }
+    return [...counts]
+      .map(([status, count]) => ({ status, count }))
+      .toSorted((a, b) => (a.status < b.status ? -1 : 1))
+  })
+}
