@@ -1,6 +1,6 @@
 import { h } from 'preact'
 import { ask, query } from './api.js'
-import { Acts, Bar, gib, Heading, Loaded, link, path, State, Table, Time, useData } from './parts.js'
+import { Acts, Bar, counted, gib, Heading, Loaded, link, path, State, Table, Time, useData } from './parts.js'
 
 const EVERY_MS = 5_000
 const HOSTS_MAX = 1_000
@@ -87,7 +87,7 @@ function Square({ host }) {
   const { id, name, total, used, ratios, servers, driver } = host
   const limit = total === null ? 0 : total.memory_mb * ratios.memory_mb
   const share = limit === 0 ? 0 : Math.min(1, used.memory_mb / limit)
-  const label = `${name}: ${stateOf(host)}, ${servers} servers, ${Math.round(share * 100)} % of memory used`
+  const label = `${name}: ${stateOf(host)}, ${counted(servers, 'server')}, ${Math.round(share * 100)} % of memory used`
   return h('a', {
     class: `square ${stateOf(host)}${driver === 'nested' ? ' cloud' : ''}`,
     href: path('hosts', id),

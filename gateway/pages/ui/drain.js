@@ -28,11 +28,11 @@ function Form({ host, servers, next, cell }) {
     const operation = await ask(`federation/v1/hosts/${host.id}/drain`, { method: 'POST', body })
     location.hash = path('operations', operation.id)
   }
-  const drain = { label: 'Drain', ask: `Drain ${host.name}? It gets no new servers from now on.`, command: `./weir host drain ${optionsOf(host, cell, values)}`, act: begin({}) }
+  const drain = { label: 'Drain', ask: `Drain ${host.name}? It will get no new servers.`, command: `./weir host drain ${optionsOf(host, cell, values)}`, act: begin({}) }
   const question = `Evacuate ${host.name}? Guests that still run there would run twice, and destroy their data: make sure that the host is off.`
   const evacuate = { label: 'Evacuate', isDangerous: true, ask: question, command: `./weir host evacuate ${whichHost(host, cell)} --yes`, act: begin({ move: true, evacuate: true }) }
   return [
-    h('p', null, link(path('hosts', host.id), host.name), ' gets no new servers from now on, and its servers move to other hosts of its cell.'),
+    h('p', null, link(path('hosts', host.id), host.name), ' will get no new servers, and its servers will move to other hosts of its cell.'),
     h(
       'form',
       { class: 'narrow', onSubmit: (event) => event.preventDefault() },

@@ -1,12 +1,11 @@
 import { h } from 'preact'
 import { ask } from './api.js'
 import { stateOf } from './cell.js'
-import { Facts, gib, Heading, Loaded, link, Problem, path, State, useData } from './parts.js'
+import { counted, Facts, gib, Heading, Loaded, link, NUMBER, Problem, path, State, useData } from './parts.js'
 
 const EVERY_MS = 5_000
 /** Counting reads every server. */
 const COUNTED_EVERY_MS = 15_000
-const NUMBER = new Intl.NumberFormat('en')
 /** So many nested clouds are drawn in their cells. */
 const CLOUDS_MAX = 1_000
 /** A tile has at least this share of the largest one's side. */
@@ -21,7 +20,7 @@ export function Overview() {
     ])
     return { cells, clouds }
   }, [], EVERY_MS)
-  const counted = useData(async (signal) => {
+  const about = useData(async (signal) => {
     const [health, { server_counts: counts }, { operations }] = await Promise.all([
       ask('federation/v1/health', { signal }),
       ask('federation/v1/server-counts', { signal }),
@@ -29,11 +28,10 @@ export function Overview() {
     ])
     return { health, operations, counts: new Map(counts.map(({ status, count }) => [status, count])) }
   }, [], COUNTED_EVERY_MS)
-  const about = counted.value
   return [
     h(Heading, null, 'Federation'),
-    h(Problem, { error: counted.error }),
-    h(Loaded, { data: drawn, show: ({ cells, clouds }) => [h(FactStrip, { cells, about }), about !== undefined && h(Troubles, about), h(Tiles, { cells, clouds })] }),
+    h(Problem, { error: about.error }),
+    h(Loaded, { data: drawn, show: ({ cells, clouds }) => [h(FactStrip, { cells, about: about.value }), about.value !== undefined && h(Troubles, about.value), h(Tiles, { cells, clouds })] }),
   ]
 }
 
@@ -91,7 +89,7 @@ function Tile({ cell, largest, clouds }) {
   const memory = memoryOf(cell)
   const used = memory === 0 ? 0 : Math.min(1, (summary?.used?.memory_mb ?? 0) / memory)
   const state = loss !== null ? 'lost' : isReachable ? (isEnabled ? 'up' : 'disabled') : 'unreachable'
-  const said = summary === null ? 'nothing reported yet' : `${summary.servers} servers on ${summary.hosts_up} of ${summary.hosts} hosts, ${gib(summary.used?.memory_mb ?? 0)} of ${gib(memory)} GiB`
+  const said = summary === null ? 'nothing reported yet' : `${counted(summary.servers, 'server')} on ${summary.hosts_up} of ${summary.hosts} hosts, ${gib(summary.used?.memory_mb ?? 0)} of ${gib(memory)} GiB`
   return h(
     'div',
     { class: `tile ${state}`, style: { '--side': sideOf(memory, largest), '--used': used } },
@@ -111,6 +109,6 @@ function Cloud({ host, largest }) {
     { class: `tile cloud ${stateOf(host)}`, style: { '--side': sideOf(Math.min(memory, largest), largest), '--used': memory === 0 ? 0 : Math.min(1, used.memory_mb / memory) } },
     h('a', { href: path('hosts', id) }, h('strong', null, name)),
     h('span', null, stateOf(host)),
-    h('small', null, `a cloud with ${servers} servers, ${gib(used.memory_mb)} of ${gib(memory)} GiB`),
+    h('small', null, `a cloud with ${counted(servers, 'server')}, ${gib(used.memory_mb)} of ${gib(memory)} GiB`),
   )
 }

@@ -166,6 +166,8 @@ function Command({ children }) {
 const UNITS = [['day', 86_400], ['hour', 3_600], ['minute', 60], ['second', 1]]
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
+export const NUMBER = new Intl.NumberFormat('en')
+
 /** A time, relative to now; exactly where one points at it. */
 export function Time({ at }) {
   if (at === null || at === undefined) return 'never'
@@ -177,6 +179,8 @@ export function Time({ at }) {
 export const link = (href, text) => h('a', { href }, text)
 export const path = (...parts) => `#/${parts.map(encodeURIComponent).join('/')}`
 export const serverLink = (id, name) => link(path('servers', id), name || id)
+/** `2 servers`, `1 server`. */
+export const counted = (count, what) => `${NUMBER.format(count)} ${what}${count === 1 ? '' : 's'}`
 export const gib = (mib) => Math.round(mib / 1_024)
 /** A word for the shell. */
 export const word = (text) => (/^[\w.:/@=,+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

@@ -3,7 +3,7 @@ import { h } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask, query } from './api.js'
 import { Choice, Text } from './fields.js'
-import { Acts, Facts, Heading, Loaded, link, path, serverLink, State, Table, Time, useData, word } from './parts.js'
+import { Acts, counted, Facts, Heading, Loaded, link, path, serverLink, State, Table, Time, useData, word } from './parts.js'
 
 const EVERY_MS = 5_000
 const cellAt = (name) => `federation/v1/cells/${encodeURIComponent(name)}`
@@ -66,7 +66,7 @@ export function Recover({ id: name }) {
 
 function DryRun({ name, servers, values: { source, parallel, reason } }) {
   const possible = servers.filter((each) => each.source !== null)
-  const many = `${possible.length} ${possible.length === 1 ? 'server' : 'servers'}`
+  const many = counted(possible.length, 'server')
   const act = async () => {
     const body = { source, parallel: Number(parallel), ...(reason !== '' && { reason }) }
     const operation = await ask(`${cellAt(name)}/recovery`, { method: 'POST', body })
