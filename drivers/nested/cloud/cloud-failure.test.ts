@@ -11,6 +11,7 @@ test.each([
   ['Neutron', 409, '{"NeutronError":{"type":"IpAddressInUse","message":"taken"}}', 'conflict'],
   ['Glance', 404, GLANCE, 'not-found'],
   ['a quota', 403, '{"forbidden":{"message":"Quota exceeded for instances"}}', 'no-capacity'],
+  ['a quota of Cinder', 413, '{"overLimit":{"message":"It exceeds the quota"}}', 'no-capacity'],
   ['a rule', 403, '{"forbidden":{"message":"Policy does not allow it"}}', 'forbidden'],
   ['a proxy', 404, PROXY, 'unavailable'],
   ['something that broke', 500, '{"computeFault":{"message":"oops"}}', 'unavailable'],

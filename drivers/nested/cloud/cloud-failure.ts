@@ -42,8 +42,8 @@ export function cloudFailure({ what, status, body }: Refusal): Failure {
 }
 
 function kindOf(status: number, message: string): ErrorKind {
-  // Nova answers 403 beyond a quota, and Neutron 409.
-  if ([403, 409].includes(status) && /quota|exceeded/i.test(message)) return 'no-capacity'
+  // Nova answers 403 beyond a quota, Neutron 409, and Cinder 413.
+  if ([403, 409, 413].includes(status) && /quota|exceeded/i.test(message)) return 'no-capacity'
   return status === 403 ? 'forbidden' : (KINDS[status] ?? 'unavailable')
 }
 
