@@ -1,5 +1,5 @@
 import type { AttachmentId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
-import type { DiskImage, ImageFile } from './driver.ts'
+import type { DiskImage, ImageFile, ImageSpec } from './driver.ts'
 
 /**
  * Block storage of the stores that a host reaches. Each method may be repeated. Every object in a store carries the
@@ -89,10 +89,15 @@ export interface VolumeSpec extends VolumeRef {
   readonly bytes: number
   /** The content to begin with; absent: zeros. */
   readonly from?:
-    | { readonly image: ImageFile & { readonly diskFormat: string } }
+    | { readonly image: VolumeImage }
     | { readonly volume: VolumeId }
     | { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId }
 }
+
+/** An image as the content of a volume. What backends need that make an image of it in another cloud may be unknown. */
+export type VolumeImage = ImageFile &
+  Pick<ImageSpec, 'diskFormat'> &
+  Partial<Pick<ImageSpec, 'name' | 'minDiskGb' | 'minRamMb' | 'properties'>>
 
 export interface VolumeReport {
   readonly id: VolumeId

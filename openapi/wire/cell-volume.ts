@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ImageTarget } from './act.ts'
-import { ImageFile, OperationRef } from './instance.ts'
+import { ImageFile, ImageLabels, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -40,6 +40,7 @@ export const VolumeSource = Type.Union([
     image: Type.Object({
       ...Type.Omit(ImageFile, ['cache']).properties,
       diskFormat: Type.String(),
+      ...ImageLabels,
     }),
   }),
   Type.Object({

@@ -42,6 +42,16 @@ export const ImageFile = Type.Object({
 })
 export type ImageFile = Static<typeof ImageFile>
 
+/**
+ * What a host needs besides the content to make an image of it in another cloud; absent from gateways that are older.
+ */
+export const ImageLabels = {
+  name: Type.Optional(Type.String()),
+  minDiskGb: Type.Optional(Type.Integer({ minimum: 0 })),
+  minRamMb: Type.Optional(Type.Integer({ minimum: 0 })),
+  properties: Type.Optional(Texts),
+}
+
 export const ImageSnapshot = Type.Object({
   ...ImageFile.properties,
   name: Type.String(),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ImageTarget } from './act.ts'
 import { UPLOAD_FORMATS } from './cell-volume.ts'
-import { ImageFile } from './instance.ts'
+import { ImageFile, ImageLabels } from './instance.ts'
 import { OneOf, Uuid } from './scalars.ts'
 
 /** Found in the storage engine; the same on every host that reaches the store. */
@@ -28,7 +28,9 @@ export const VolumeOperationRef = Type.Object({ id: Uuid, store: StoreId, volume
 export type VolumeOperationRef = Static<typeof VolumeOperationRef>
 
 export const VolumeSource = Type.Union([
-  Type.Object({ image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String() }) }),
+  Type.Object({
+    image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String(), ...ImageLabels }),
+  }),
   /** Its content of now, or of a snapshot. */
   Type.Object({ volumeId: Uuid, snapshotId: Type.Optional(Uuid) }),
 ])

@@ -19,15 +19,16 @@ export async function imageSource(
 ): Promise<FoundSource> {
   // Clients of Cinder may send the address of an image.
   const image = await named(images, requester, reference.split('/').at(-1) ?? '')
-  const { id, content, diskFormat, minDiskGb } = image
+  const { id, content, diskFormat, minDiskGb, minRamMb, properties } = image
   if (image.status !== 'active' || content === null || diskFormat === null)
     throw new Failure('invalid', `Invalid input received: Image ${id} is not active.`)
   if (image.containerFormat === 'docker')
     throw new Failure('invalid', `Image ${id} is a container's: volumes are made from disks.`)
   if (sizeGb !== null) refuseTooSmall(sizeGb, content, minDiskGb)
   const { sizeBytes, sha256 } = content
+  const labels = { name: image.name ?? '', minDiskGb, minRamMb, properties }
   return {
-    source: { kind: 'image', image: { id, sizeBytes, sha256, diskFormat } },
+    source: { kind: 'image', image: { id, sizeBytes, sha256, diskFormat, ...labels } },
     cellId: null,
     like: null,
     isBootable: true,
