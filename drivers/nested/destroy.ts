@@ -4,6 +4,7 @@ import { type CloudServer, isBusy, showServer } from './compute/cloud-server.ts'
 import { findServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { InstanceRecord } from './records.ts'
+import { unmarkVolumes } from './volumes/attach.ts'
 
 /** Afterwards nothing of the instance is left below. A spawn under way is ended first. */
 export async function destroy(
@@ -28,6 +29,7 @@ export async function removeInstance(
   if (server === undefined) refuseUnsettled(host, host.records.get(id))
   for (const { id: serverId } of [...(server === undefined ? [] : [server]), ...host.view.of(id)])
     await removeServer(host, serverId, signal)
+  if (server !== undefined) await unmarkVolumes(host, server, signal)
   if (record === undefined) return
   await removeParts(host, id, record, signal)
   await host.records.remove(id)

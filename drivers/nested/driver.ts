@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { KeyedLock } from '../keyed-lock.ts'
 import { nestedAdopt } from './adopt.ts'
 import { nestedDownstream } from './below.ts'
 import { Cloud } from './cloud/cloud.ts'
@@ -44,6 +45,8 @@ import { nestedRouting } from './routing/routing.ts'
 import type { NestedSettings } from './settings.ts'
 import { nestedSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
+import { PendingCreates } from './volumes/pending-creates.ts'
+import { nestedVolumes } from './volumes/volumes.ts'
 
 /**
  * A host whose guests are servers of one project of another cloud: an OpenStack, or another Weir. Returns before the cloud
@@ -85,6 +88,7 @@ export async function createNestedDriver(
     resize: nestedResize(host),
     adopt: nestedAdopt(host),
     imageCopies: host.images,
+    volumes: nestedVolumes(host),
     below: nestedDownstream(host),
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
@@ -136,6 +140,8 @@ async function createHost(
     groups: new SecurityGroups(cloud),
     keypairs: new Keypairs(cloud, versions, owner),
     locks: new InstanceLocks(),
+    pendingCreates: await PendingCreates.open(stateDirectory, cloud, settings),
+    volumeLocks: new KeyedLock(),
     logger,
   }
 }

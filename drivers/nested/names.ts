@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { CLOUD_MARK, cloudMarks } from '#common/cloud-marks.ts'
-import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
+import {
+  type InstanceId,
+  isUuid,
+  type NetworkId,
+  type PortId,
+  type VolumeId,
+  type VolumeSnapshotId,
+} from '#common/ids.ts'
 import type { FlavorSpec, Owner } from '../driver.ts'
 
 /** Begins the names of the objects that this host owns below. It is stored there, so it never changes. */
@@ -85,4 +92,14 @@ export function snapshotName(owner: Owner, id: InstanceId): string {
 export function keypairName(owner: Owner, publicKey: string): string {
   const fingerprint = createHash('sha256').update(publicKey).digest('hex')
   return `${PREFIX}${fingerprint.slice(0, FINGERPRINT_LENGTH)}-${owner.hostId.slice(-12)}`
+}
+
+/** Of a volume or of a snapshot of one, by which it is looked up; what proves that it is ours is its metadata. */
+export function volumeName(id: VolumeId | VolumeSnapshotId): string {
+  return `${PREFIX}${id}`
+}
+
+/** Of the image, and of the snapshot and the copy of a volume in use, that there are while its content is given away. */
+export function exportName(owner: Owner, id: VolumeId): string {
+  return `${PREFIX}export-${id}-${owner.hostId.slice(-12)}`
 }

@@ -4,7 +4,12 @@ import type { Password, Pause, RebootKind, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
 import type { Rescue } from '../rescue.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import { type CloudServer, isBusy, powerStateOf } from './compute/cloud-server.ts'
+import {
+  type CloudServer,
+  isBusy,
+  powerStateOf,
+  refuseVolumeBacked,
+} from './compute/cloud-server.ts'
 import { getServer, idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
@@ -136,6 +141,7 @@ export function nestedRescue(host: NestedHost): Rescue {
       host.locks.runPreemptible(id, signal, async (lockSignal) => {
         const server = await idleServer(host, id, lockSignal)
         if (server.status === 'RESCUE') return
+        refuseVolumeBacked(server, id)
         const rescue = {
           rescue_image_ref: await host.images.ensure(image, lockSignal),
           ...(adminPassword === null ? {} : { adminPass: adminPassword }),

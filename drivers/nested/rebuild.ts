@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
+import { refuseVolumeBacked } from './compute/cloud-server.ts'
 import { hasDescription, remarksBody, TRUSTED_SINCE } from './compute/create-body.ts'
 import { idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
@@ -30,6 +31,7 @@ async function rebuild(
   const { keypairs, owner, records, versions } = host
   const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
   const server = await idleServer(host, spec.id, signal)
+  refuseVolumeBacked(server, spec.id)
   const record = records.get(spec.id)
   const keyName = keypair === null ? null : keypairs.nameOf(keypair)
   if (keypair !== null) {

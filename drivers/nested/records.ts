@@ -109,7 +109,7 @@ export class Records {
 }
 
 /** Afterwards the file is on disk, whole: a rename is once its folder is. */
-async function writeDurably(path: string, content: string): Promise<void> {
+export async function writeDurably(path: string, content: string): Promise<void> {
   const partial = `${path}.part`
   const file = await open(partial, 'w', 0o600)
   try {

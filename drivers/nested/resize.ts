@@ -49,7 +49,7 @@ async function resize(
   const flavorRef = await flavorBelow(host, spec.flavor, signal)
   const isResized = server.status === RESIZED
   if (isResized && flavorRef === (await flavorOf(host, server, signal))) return
-  const diskGb = await diskOf(host, server, signal)
+  const diskGb = server.image === '' ? 0 : await diskOf(host, server, signal)
   if (diskGb > spec.flavor.rootGb && spec.flavor.rootGb > 0)
     throw new Failure('invalid', 'Unable to resize disk down.')
   // Over a resize that was neither confirmed nor reverted: its result is the state that this one starts from, and is

@@ -32,6 +32,10 @@ export interface NestedSettings {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** The most that its volumes take of each volume type of the cloud. */
+  readonly volumeGb: number
+  /** Volume types of the cloud, by id or name, of which volumes may be besides its default. */
+  readonly volumeTypes: readonly string[]
   /** The amounts of further resource classes, such as `PCPU`, which a cloud does not report. */
   readonly resources: ReadonlyMap<string, number>
   /** The hypervisor type of the guests below, by Nova's name: images made for one type are sent only there. */
@@ -51,7 +55,7 @@ export interface NestedSettings {
   readonly hopsMax: number
 }
 
-const SHARE_DEFAULT = { vcpus: 1_000, memoryMb: 4_194_304, diskGb: 100_000 }
+const SHARE_DEFAULT = { vcpus: 1_000, memoryMb: 4_194_304, diskGb: 100_000, volumeGb: 100_000 }
 const TEN_MINUTES_MS = 600_000
 
 /** Settings from plain text; throws one error that names every problem. */
@@ -74,6 +78,8 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     vcpus: reader.integer('vcpus', SHARE_DEFAULT.vcpus, 1),
     memoryMb: reader.integer('memory_mb', SHARE_DEFAULT.memoryMb, 1),
     diskGb: reader.integer('disk_gb', SHARE_DEFAULT.diskGb, 1),
+    volumeGb: reader.integer('volume_gb', SHARE_DEFAULT.volumeGb, 1),
+    volumeTypes: reader.list('volume_types'),
     resources: resourceAmounts('resources', reader.list('resources')),
     hypervisorType: reader.text('hypervisor_type', 'QEMU'),
     architecture: reader.text('architecture', 'x86_64'),

@@ -3,6 +3,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { startsFromVolume } from '../volumes.ts'
 import { type CloudServer, isBusy } from './compute/cloud-server.ts'
 import { createServer } from './compute/create-server.ts'
 import { findServer, refuseForeign } from './compute/find-server.ts'
@@ -12,6 +13,7 @@ import { flavorBelow } from './map/match-flavor.ts'
 import { powerOn } from './power.ts'
 import type { InstanceRecord } from './records.ts'
 import { refuseSpec } from './refuse-spec.ts'
+import { markVolumesOf, type ServerVolume, volumesForServer } from './volumes/attach.ts'
 
 const CLEAN_UP_MS = 120_000
 
@@ -26,14 +28,23 @@ export async function spawn(
 ): Promise<void> {
   refuseSpec(host, spec)
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
+    /** About a volume, for whoever asked. */
+    let refusal: unknown
     try {
       const server = await findServer(host, spec.id, spawnSignal)
-      const serverId = server?.id ?? (await build(host, spec, spawnSignal))
+      const volumes =
+        server === undefined
+          ? await volumesForServer(host, spec, spawnSignal).catch((error: unknown) => {
+              refusal = error
+              throw error
+            })
+          : []
+      const serverId = server?.id ?? (await build(host, spec, volumes, spawnSignal))
       await comesUp(host, spec, serverId, spawnSignal)
     } catch (error) {
       if (isFailure(error, 'unavailable')) throw error
       await cleanUp(host, spec.id)
-      throw isFailure(error, 'not-found', 'conflict') && !spawnSignal.aborted
+      throw error !== refusal && isFailure(error, 'not-found', 'conflict') && !spawnSignal.aborted
         ? notBuilt(spec.id, error)
         : error
     }
@@ -41,7 +52,12 @@ export async function spawn(
 }
 
 /** All objects that the server needs exist before it is requested. */
-async function build(host: NestedHost, spec: InstanceSpec, signal: AbortSignal): Promise<string> {
+async function build(
+  host: NestedHost,
+  spec: InstanceSpec,
+  volumes: readonly ServerVolume[],
+  signal: AbortSignal,
+): Promise<string> {
   const { keypair } = spec.asked
   const record = host.records.get(spec.id)
   // One whose server was removed by somebody else begins again: the cloud would answer its old key with the old server.
@@ -49,12 +65,12 @@ async function build(host: NestedHost, spec: InstanceSpec, signal: AbortSignal):
     await host.records.write(spec.id, recordOf(host, spec))
   const [flavorRef, imageRef] = await Promise.all([
     flavorBelow(host, spec.flavor, signal),
-    host.images.ensure(spec.image, signal),
+    startsFromVolume(spec) ? undefined : host.images.ensure(spec.image, signal),
   ])
   if (keypair !== null) await host.keypairs.ensure(keypair, signal)
   const portIds: string[] = []
   for (const nic of spec.nics) portIds.push(await host.networks.ensurePort(nic, signal))
-  return createServer(host, spec, { flavorRef, imageRef, portIds }, signal)
+  return createServer(host, spec, { flavorRef, imageRef, portIds, volumes }, signal)
 }
 
 function recordOf({ keypairs }: NestedHost, spec: InstanceSpec): InstanceRecord {
@@ -89,6 +105,7 @@ async function comesUp(
   }
   if (!record.hasRun) await refuseForeign(host, spec.id, server)
   if (server.status === 'ERROR') throw inError(server, record.hasRun)
+  await markVolumesOf(host, spec, serverId, signal)
   await powerOn(host, server, signal)
   if (!record.hasRun) await host.records.write(spec.id, { ...record, serverId, hasRun: true })
 }

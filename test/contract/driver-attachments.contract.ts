@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ImageId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec } from '#drivers/volumes.ts'
-import { bytesOf, MIB, type VolumesWorld } from './volumes-world.ts'
+import { bytesOf, type VolumesWorld } from './volumes-world.ts'
 
 /** The contract of guests with volumes, a part of that of volumes. */
 export function driverAttachmentsContract(world: VolumesWorld): void {
@@ -85,13 +85,13 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       await volumes().attach(id, attachment(volume), signal())
       const snapshot = newId<VolumeSnapshotId>()
 
-      await volumes().extend(volume, 8 * MIB, signal())
+      await volumes().extend(volume, 8 * world.unit, signal())
       await volumes().snapshot(volume, snapshot, signal())
       const copy = await newVolume({ from: { volume: volume.id } })
       await using disk = await volumes().export(volume, 'qcow2', signal())
 
-      expect(await reportOf(volume)).toMatchObject({ bytes: 8 * MIB, snapshots: [snapshot] })
-      expect(await reportOf(copy)).toMatchObject({ bytes: 8 * MIB })
+      expect(await reportOf(volume)).toMatchObject({ bytes: 8 * world.unit, snapshots: [snapshot] })
+      expect(await reportOf(copy)).toMatchObject({ bytes: 8 * world.unit })
       expect((await bytesOf(disk)).length).toBe(disk.sizeBytes)
       if (world.harness.content === undefined) return
       expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('in use')

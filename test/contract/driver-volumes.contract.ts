@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { driverAttachmentsContract } from './driver-attachments.contract.ts'
-import { bytesOf, MIB, type VolumesHarness, volumesWorld } from './volumes-world.ts'
+import { bytesOf, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 
 /** The contract of every driver with volumes, run by each such driver's own test. */
 export function driverVolumesContract(name: string, start: () => Promise<VolumesHarness>): void {
@@ -19,13 +19,13 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         }
 
         expect(world.store.freeBytes).toBeLessThanOrEqual(world.store.totalBytes)
-        expect(await again.volumes!.stores(signal())).toMatchObject([same])
-        expect(await world.neighbour.volumes!.stores(signal())).toMatchObject([same])
+        expect(await world.storesOf(again)).toMatchObject([same])
+        expect(await world.storesOf(world.neighbour)).toMatchObject([same])
       })
 
       test('a store that there is not is not-found', async () => {
         const ref = { store: newId<string & VolumeId>(), id: newId<VolumeId>() }
-        const spec = { ...ref, bytes: MIB }
+        const spec = { ...ref, bytes: world.unit }
 
         await refused(volumes().list(ref.store, signal()), 'not-found')
         await refused(volumes().create(spec, signal()), 'not-found')
@@ -46,7 +46,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
 
       test('a half-made volume is not listed, and is made again', async () => {
-        const spec = { ...newRef(), bytes: 4 * MIB }
+        const spec = { ...newRef(), bytes: 4 * world.unit }
         await world.harness.leaveHalf(spec)
         expect(await reportOf(spec)).toBeUndefined()
 
@@ -66,7 +66,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
 
       test('a volume larger than its store is refused and leaves nothing', async () => {
-        const spec = { ...newRef(), bytes: world.store.totalBytes + 1024 * MIB }
+        const spec = { ...newRef(), bytes: world.store.totalBytes + 1024 * world.unit }
 
         await refused(volumes().create(spec, signal()), 'no-capacity')
 
@@ -112,9 +112,9 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         const spec = await newVolume()
         await world.harness.content?.write(spec, 'kept')
 
-        for (const mib of [8, 8, 2]) await volumes().extend(spec, mib * MIB, signal())
+        for (const mib of [8, 8, 2]) await volumes().extend(spec, mib * world.unit, signal())
 
-        expect(await reportOf(spec)).toMatchObject({ bytes: 8 * MIB })
+        expect(await reportOf(spec)).toMatchObject({ bytes: 8 * world.unit })
         if (world.harness.content !== undefined)
           expect((await world.harness.content.read(spec)).toString('utf8', 0, 4)).toBe('kept')
       })
@@ -123,9 +123,9 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         const spec = await newVolume()
         const absent = { store: world.store.id, id: newId<VolumeId>() }
 
-        const tooMuch = world.store.totalBytes + 1024 * MIB
+        const tooMuch = world.store.totalBytes + 1024 * world.unit
         await refused(volumes().extend(spec, tooMuch, signal()), 'no-capacity')
-        await refused(volumes().extend(absent, MIB, signal()), 'not-found')
+        await refused(volumes().extend(absent, world.unit, signal()), 'not-found')
 
         expect(await reportOf(spec)).toMatchObject({ bytes: spec.bytes })
       })
@@ -136,20 +136,20 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         const { image } = world.harness
 
         const small = await newVolume({ from: { image }, bytes: 1 })
-        const large = await newVolume({ from: { image }, bytes: 8 * MIB })
+        const large = await newVolume({ from: { image }, bytes: 8 * world.unit })
 
         expect((await reportOf(small))!.bytes).toBeGreaterThanOrEqual(image.sizeBytes)
-        expect(await reportOf(large)).toMatchObject({ bytes: 8 * MIB })
+        expect(await reportOf(large)).toMatchObject({ bytes: 8 * world.unit })
       })
 
       test('a volume made from a volume has its content, and lives on without it', async () => {
         const source = await newVolume()
         await world.harness.content?.write(source, 'source')
 
-        const copy = await newVolume({ from: { volume: source.id }, bytes: 8 * MIB })
+        const copy = await newVolume({ from: { volume: source.id }, bytes: 8 * world.unit })
         await volumes().destroy(source, signal())
 
-        expect(await reportOf(copy)).toMatchObject({ bytes: 8 * MIB })
+        expect(await reportOf(copy)).toMatchObject({ bytes: 8 * world.unit })
         if (world.harness.content !== undefined)
           expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('source')
       })
@@ -179,14 +179,20 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         await world.harness.content?.write(volume, 'before')
         await volumes().snapshot(volume, snapshot, signal())
         await world.harness.content?.write(volume, 'after!')
-        await volumes().extend(volume, 8 * MIB, signal())
+        await volumes().extend(volume, 8 * world.unit, signal())
 
         for (const _ of [1, 2]) await volumes().revert(volume, snapshot, signal())
 
-        expect(await reportOf(volume)).toMatchObject({ bytes: 8 * MIB, snapshots: [snapshot] })
+        expect(await reportOf(volume)).toMatchObject({
+          bytes: 8 * world.unit,
+          snapshots: [snapshot],
+        })
         if (world.harness.content !== undefined) {
           const content = await world.harness.content.read(volume)
-          expect([content.length, content.toString('utf8', 0, 6)]).toEqual([8 * MIB, 'before'])
+          expect([content.length, content.toString('utf8', 0, 6)]).toEqual([
+            8 * world.unit,
+            'before',
+          ])
         }
       })
 
@@ -209,7 +215,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         const { id } = await newVolume()
         const snapshot = newId<VolumeSnapshotId>()
         for (const from of [{ volume }, { volume, snapshot }, { volume: id, snapshot }]) {
-          const spec = { ...newRef(), bytes: MIB, from }
+          const spec = { ...newRef(), bytes: world.unit, from }
 
           await refused(volumes().create(spec, signal()), 'not-found')
 

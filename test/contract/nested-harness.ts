@@ -84,6 +84,8 @@ async function addFlavors(child: Cloud): Promise<void> {
     { name: 'other', vcpus: 2, ram: 192, disk: 2 },
     { name: 'gb-2', vcpus: 1, ram: 128, disk: 2 },
     { name: 'gb-3', vcpus: 1, ram: 128, disk: 3 },
+    { name: 'gb-0', vcpus: 1, ram: 128, disk: 0 },
+    { name: 'gb-2-1', vcpus: 1, ram: 128, disk: 2, 'OS-FLV-EXT-DATA:ephemeral': 1 },
   ]
   for (const flavor of flavors) await child.as('admin').post('/compute/v2.1/flavors', { flavor })
 }

@@ -20,6 +20,10 @@ export interface VolumesHarness extends DriverHarness {
     read(volume: VolumeRef): Promise<Buffer>
     write(volume: VolumeRef, start: string): Promise<void>
   }
+  /** Of which volumes have a whole number; absent: MiB. */
+  readonly unitBytes?: number
+  /** The name of the store to use; absent: the first. */
+  readonly storeName?: string
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }
@@ -44,6 +48,11 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
   let store: StoreReport
   const spawned = new Map<InstanceId, Driver>()
   const made: VolumeRef[] = []
+  const unit = () => harness.unitBytes ?? MIB
+  const storesOf = async (on: Driver) => {
+    const all = await on.volumes!.stores(signal())
+    return all.filter(({ name }) => name === (harness.storeName ?? name))
+  }
   const signal = () => AbortSignal.timeout(OPERATION_MS)
   const volumes = () => driver.volumes!
   const reportOf = async ({ id }: VolumeRef) =>
@@ -54,7 +63,7 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
     return ref
   }
   const newVolume = async (more: Partial<VolumeSpec> = {}) => {
-    const spec = { ...newRef(), bytes: 4 * MIB, ...more }
+    const spec = { ...newRef(), bytes: 4 * unit(), ...more }
     await volumes().create(spec, signal())
     return spec
   }
@@ -81,7 +90,7 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
     harness = await start()
     driver = await harness.open()
     neighbour = await harness.openNeighbour()
-    store = (await volumes().stores(signal()))[0]!
+    store = (await storesOf(driver))[0]!
   }, 120_000)
   afterEach(async () => {
     for (const [id, on] of spawned) {
@@ -116,6 +125,11 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
     get store() {
       return store
     },
+    /** The size of a small volume, in bytes. */
+    get unit() {
+      return unit()
+    },
+    storesOf,
     /** Destroyed after the test, on its host. */
     spawned,
     signal,

@@ -6,10 +6,15 @@ import type { NestedSettings } from '../settings.ts'
 import { checkCloudUrl } from './check-address.ts'
 
 const NEEDED_SERVICES = ['compute', 'image', 'network'] as const
-/** What only a Weir has is last. */
-export type CloudService = (typeof NEEDED_SERVICES)[number] | 'federation'
-export type Endpoints = Readonly<Record<(typeof NEEDED_SERVICES)[number], URL>> & {
-  readonly federation?: URL
+/** What a cloud may lack: Block Storage, and what only a Weir has. */
+const OTHER_SERVICES = ['volume', 'federation'] as const
+export type CloudService = (typeof NEEDED_SERVICES)[number] | (typeof OTHER_SERVICES)[number]
+export type Endpoints = Readonly<Record<(typeof NEEDED_SERVICES)[number], URL>> &
+  Readonly<Partial<Record<(typeof OTHER_SERVICES)[number], URL>>>
+
+/** Where a catalog has other names for a service than ours, the first that it has counts. */
+const CATALOG_TYPES: Readonly<Partial<Record<CloudService, readonly string[]>>> = {
+  volume: ['block-storage', 'volumev3'],
 }
 
 /** Of Keystone's catalog, what the driver reads. */
@@ -32,6 +37,7 @@ const VERSION_PATHS: Readonly<Record<CloudService, string>> = {
   compute: '',
   image: '/v2',
   network: '/v2.0',
+  volume: '/v3',
   federation: '/v1',
 }
 
@@ -42,9 +48,12 @@ export function endpointsOf(
   settings: NestedSettings,
 ): Endpoints {
   const urlOf = (service: CloudService, url: string) => {
-    const base = withoutProject(withoutTrailing(url, '/'), projectId)
+    const given = withoutTrailing(url, '/')
+    const base = withoutProject(given, projectId)
     const path = VERSION_PATHS[service]
-    const whole = base.endsWith(path) ? base : `${base}${path}`
+    const versioned = base.endsWith(path) ? base : `${base}${path}`
+    // Cinder requires the project in its paths until 3.67.
+    const whole = service === 'volume' && base !== given ? `${versioned}/${projectId}` : versioned
     return checkCloudUrl(`The catalog's ${service} endpoint`, whole, settings)
   }
   const found = NEEDED_SERVICES.map((service) => {
@@ -57,11 +66,11 @@ export function endpointsOf(
       `The nested cloud has no ${interfaceName} ${service} endpoint${where}.`,
     )
   })
-  const federation = endpointOf(catalog, 'federation', settings)
-  return {
-    ...(Object.fromEntries(found) as Endpoints),
-    ...(federation === undefined ? {} : { federation: urlOf('federation', federation) }),
-  }
+  const others = OTHER_SERVICES.flatMap((service) => {
+    const url = endpointOf(catalog, service, settings)
+    return url === undefined ? [] : [[service, urlOf(service, url)]]
+  })
+  return Object.fromEntries([...found, ...others]) as Endpoints
 }
 
 /** Clouds may end an endpoint in the project's id, and Swift's in the account that is named after it. */
@@ -75,8 +84,9 @@ function endpointOf(
   service: CloudService,
   { region, interface: interfaceName }: NestedSettings,
 ): string | undefined {
-  return catalog
-    .filter(({ type }) => type === service)
+  const types = CATALOG_TYPES[service] ?? [service]
+  return types
+    .flatMap((name) => catalog.filter(({ type }) => type === name))
     .flatMap(({ endpoints }) => endpoints)
     .find(
       (each) => each.interface === interfaceName && (region ?? each.region_id) === each.region_id,

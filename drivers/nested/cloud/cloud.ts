@@ -21,7 +21,7 @@ export interface CloudRequest {
   readonly body?: object
   /** Sent as it is; cannot be sent twice. */
   readonly content?: AsyncIterable<Uint8Array>
-  /** Of Compute; absent: the oldest. */
+  /** Of Compute or Block Storage; absent: the oldest. */
   readonly microversion?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** The gateways through which a request has come, besides this one's. */
@@ -38,6 +38,8 @@ export interface CloudAnswer<T> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
+/** Of services in failures, where it is not ours. */
+const NAMES: Readonly<Partial<Record<CloudService, string>>> = { volume: 'Block Storage' }
 const CONNECTIONS_MAX = 16
 const CONNECT_TIMEOUT_MS = 10_000
 /** A gateway of ours echoes it: what does so also knows `Idempotency-Key`. */
@@ -197,7 +199,10 @@ export class Cloud implements AsyncDisposable {
     const { body, content, microversion, query, via = [] } = request
     const endpoint = endpoints[service]
     if (endpoint === undefined)
-      throw new Failure('unsupported', `The nested cloud has no ${service} service.`)
+      throw new Failure(
+        'unsupported',
+        `The nested cloud has no ${NAMES[service] ?? service} service.`,
+      )
     const url = new URL(`${endpoint.href}${path}`)
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
     const type = content === undefined ? 'application/json' : 'application/octet-stream'
@@ -209,7 +214,7 @@ export class Cloud implements AsyncDisposable {
         'x-auth-token': token,
         [VIA]: [...via, this.#via].join(', '),
         ...workHeaders(),
-        ...(microversion === undefined ? {} : versionHeaders(microversion)),
+        ...(microversion === undefined ? {} : versionHeaders(service, microversion)),
         ...(body === undefined && content === undefined ? {} : { 'content-type': type }),
         ...request.headers,
       },
@@ -289,9 +294,14 @@ function workHeaders(): Readonly<Record<string, string>> {
   }
 }
 
-function versionHeaders(microversion: string): Readonly<Record<string, string>> {
+function versionHeaders(
+  service: CloudService,
+  microversion: string,
+): Readonly<Record<string, string>> {
+  const version = { 'openstack-api-version': `${service} ${microversion}` }
+  if (service !== 'compute') return version
   return {
-    'openstack-api-version': `compute ${microversion}`,
+    ...version,
     // Clouds before 2.27 know only this one.
     'x-openstack-nova-api-version': microversion,
   }

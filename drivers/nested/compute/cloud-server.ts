@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import { Nullable, Texts } from '#openapi/wire/scalars.ts'
 import type { Cloud } from '../cloud/cloud.ts'
@@ -17,6 +18,9 @@ export const CloudServer = Type.Object({
   tags: Type.Optional(Type.Array(Type.String())),
   created: Type.String(),
   updated: Type.Optional(Type.String()),
+  /** Empty of one that starts from a volume. */
+  image: Type.Optional(Type.Unknown()),
+  'os-extended-volumes:volumes_attached': Type.Optional(Type.Array(Type.Object({ id: Id }))),
   fault: Type.Optional(Type.Object({ code: Type.Number(), message: Type.String() })),
   /** Embedded since 2.47, and without its id. */
   flavor: Type.Object({
@@ -65,6 +69,11 @@ const NAMES = new Map<number, PowerState>(
 export function powerStateOf(server: CloudServer): PowerState {
   const state = NAMES.get(server['OS-EXT-STS:power_state'] ?? POWER_STATES.nostate) ?? 'nostate'
   return state === 'suspended' ? 'shutdown' : state
+}
+
+/** Throws `conflict` for a server whose first disk is a volume, which no image replaces. */
+export function refuseVolumeBacked({ image }: CloudServer, id: InstanceId): void {
+  if (image === '') throw new Failure('conflict', `Instance ${id} starts from a volume.`)
 }
 
 /** True while the cloud is doing something to the server. */

@@ -5,13 +5,16 @@ import { isOlder } from '../../api-version.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
+import type { ServerVolume } from '../volumes/attach.ts'
 import type { ComputeVersions } from './compute-versions.ts'
 
 /** The objects of the cloud from which a server is made, by its ids. */
 export interface ServerParts {
   readonly flavorRef: string
-  readonly imageRef: string
+  /** Undefined for a server that starts from one of its volumes. */
+  readonly imageRef: string | undefined
   readonly portIds: readonly string[]
+  readonly volumes: readonly ServerVolume[]
 }
 
 export interface CreateRequest {
@@ -23,7 +26,8 @@ export interface CreateRequest {
 /** The microversions since which fields exist. */
 const OLDEST = '2.1'
 const NO_NETWORK_SINCE = '2.37'
-const NIC_TAG_SINCE = '2.42'
+const TAG_SINCE = '2.42'
+const SHARED_SINCE = '2.60'
 const TAGS_SINCE = '2.52'
 const HOSTNAME_SINCE = '2.90'
 /** Files are refused from then on (nova: personality). */
@@ -38,12 +42,13 @@ export async function createRequest(
 ): Promise<CreateRequest> {
   const { owner, settings, keypairs } = host
   const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
-  const needed = await versionsNeeded(host.versions, spec, signal)
+  const needed = await versionsNeeded(host.versions, spec, parts, signal)
   const { tags = [] } = spec.remarks ?? {}
   const server = {
     name: spec.displayName,
     flavorRef: parts.flavorRef,
-    imageRef: parts.imageRef,
+    ...(parts.imageRef === undefined ? {} : { imageRef: parts.imageRef }),
+    ...disksOf(parts),
     networks: networksOf(spec, parts),
     metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
     ...(spec.configDrive === undefined ? {} : { config_drive: true }),
@@ -77,6 +82,19 @@ function networksOf({ nics }: InstanceSpec, { portIds }: ServerParts): object | 
   })
 }
 
+/** A disk made from the image is named too once others are: clients of Nova do so. */
+function disksOf({ imageRef, volumes }: ServerParts): object {
+  if (volumes.length === 0) return {}
+  const image = { source_type: 'image', destination_type: 'local', boot_index: 0 }
+  const own = { ...image, uuid: imageRef, delete_on_termination: true }
+  const disks = volumes.map(({ volume, attachment: { isRoot, tag } }) => ({
+    ...{ uuid: volume.id, source_type: 'volume', destination_type: 'volume' },
+    ...{ boot_index: isRoot === true ? 0 : -1, delete_on_termination: false },
+    ...(tag === undefined ? {} : { tag }),
+  }))
+  return { block_device_mapping_v2: imageRef === undefined ? disks : [own, ...disks] }
+}
+
 /** Instances on other hosts are never near servers of this cloud, so the cloud needs no hints about them. */
 function hintsOf(records: NestedHost['records'], { neighbours, remarks }: InstanceSpec): object {
   const below = (ids: readonly string[] = []) =>
@@ -92,13 +110,18 @@ function hintsOf(records: NestedHost['records'], { neighbours, remarks }: Instan
 async function versionsNeeded(
   versions: ComputeVersions,
   spec: InstanceSpec,
+  { volumes }: ServerParts,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const needed: string[] = []
+  if (volumes.some(({ attachment }) => attachment.tag !== undefined))
+    needed.push(await versions.need(TAG_SINCE, 'the tag of a volume', signal))
+  if (volumes.some(({ volume }) => volume.multiattach))
+    needed.push(await versions.need(SHARED_SINCE, 'a volume of a multiattach type', signal))
   if (spec.nics.length === 0)
     needed.push(await versions.need(NO_NETWORK_SINCE, 'a server without a network', signal))
   if (spec.nics.some(({ tag }) => tag !== undefined))
-    needed.push(await versions.need(NIC_TAG_SINCE, 'the tag of a network interface', signal))
+    needed.push(await versions.need(TAG_SINCE, 'the tag of a network interface', signal))
   needed.push(
     hasDescription(spec)
       ? await versions.need(DESCRIPTION_SINCE, 'a description', signal)

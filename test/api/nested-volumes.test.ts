@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  activeServer,
+  deleteServer,
+  SERVERS,
+  smallServer,
+  untilStatus,
+} from '../env/api/servers.ts'
+import { type Cloud, startCloud } from '../env/cloud.ts'
+import { startDrivenHost } from '../env/driven-host.ts'
+import { nestedSettingsFor } from '../env/nested-settings.ts'
+import { storesReported } from '../env/stores-reported.ts'
+
+// Goal: a volume requested at the top of three clouds is one at the bottom, and so is all that is done with it; nothing is left.
+
+const STATE = { timeout: 60_000, interval: 50 }
+const VOLUME = '/volume/v3'
+
+interface Volume {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly size: number
+  readonly bootable: string
+  readonly attachments: readonly { readonly server_id: string }[]
+  readonly 'weir:fault'?: string | null
+}
+interface Snapshot {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+}
+type Lists = {
+  readonly volumes: readonly Volume[]
+  readonly snapshots: readonly Snapshot[]
+  readonly servers: readonly { readonly id: string }[]
+}
+
+const owned = new AsyncDisposableStack()
+/** Outermost first: the host of each but the last is a project of the next. */
+const clouds: Cloud[] = []
+const top = () => clouds[0]!
+const bottom = () => clouds[2]!
+const demo = () => top().as('demo')
+
+beforeAll(async () => {
+  const small = { gateways: 1, cells: 1, processesPerCell: 1 }
+  for (const hostsPerCell of [1, 0, 0])
+    clouds.unshift(owned.use(await startCloud({ ...small, hostsPerCell })))
+  await storesReported(bottom())
+  for (const [above, below] of [
+    [clouds[1]!, bottom()],
+    [top(), clouds[1]!],
+  ] as const) {
+    owned.use(await startDrivenHost(above, 'nested', nestedSettingsFor(below)))
+    await storesReported(above)
+  }
+}, 120_000)
+afterAll(() => owned.disposeAsync())
+
+const list = async <K extends keyof Lists>(cloud: Cloud, kind: K): Promise<Lists[K]> => {
+  const path = kind === 'servers' ? SERVERS : `${VOLUME}/${kind}/detail`
+  return (await cloud.as('demo').get<Lists>(path)).body[kind]
+}
+const volumeAt = async (cloud: Cloud, id: string) =>
+  (await list(cloud, 'volumes')).find((volume) => volume.id === id)
+const untilVolume = (id: string, wanted: Partial<Volume>) =>
+  expect.poll(() => volumeAt(top(), id), STATE).toMatchObject(wanted)
+/** Of what there is one of: as it is there. */
+const atBottom = async <K extends keyof Lists>(kind: K): Promise<Lists[K][number] | undefined> =>
+  (await list(bottom(), kind))[0]
+
+async function newVolume(fields: object = {}): Promise<string> {
+  const { body } = await demo().post<{ volume: Volume }>(`${VOLUME}/volumes`, {
+    volume: { size: 1, ...fields },
+  })
+  return body.volume.id
+}
+
+async function removeVolume(id: string): Promise<void> {
+  expect((await demo().delete(`${VOLUME}/volumes/${id}`)).status).toBe(202)
+  await expect.poll(() => volumeAt(top(), id), STATE).toBeUndefined()
+}
+
+test('a volume is made, attached, extended and detached at the bottom, and goes from all levels', async () => {
+  const id = await newVolume({ name: 'data' })
+  await untilVolume(id, { status: 'available' })
+  const [below] = await list(clouds[1]!, 'volumes')
+  expect(below).toMatchObject({ name: `weir-${id}`, size: 1, status: 'available' })
+  expect(await atBottom('volumes')).toMatchObject({ name: `weir-${below!.id}`, size: 1 })
+
+  const server = await activeServer(top(), demo())
+  const attachment = { volumeAttachment: { volumeId: id } }
+  const path = `${SERVERS}/${server.id}/os-volume_attachments`
+  const attached = await demo().post<{ volumeAttachment: { device: string } }>(path, attachment)
+  expect(attached.body.volumeAttachment.device).toBe('/dev/vdb')
+  const { id: serverId } = (await atBottom('servers'))!
+  const used = { status: 'in-use', attachments: [{ server_id: serverId }] }
+  expect(await atBottom('volumes')).toMatchObject(used)
+
+  const grow = { 'os-extend': { new_size: 2 } }
+  const newer = { headers: { 'openstack-api-version': 'volume 3.42' } }
+  await demo().post(`${VOLUME}/volumes/${id}/action`, grow, newer)
+  await untilVolume(id, { size: 2, status: 'in-use' })
+  expect(await atBottom('volumes')).toMatchObject({ size: 2, status: 'in-use' })
+
+  expect((await demo().delete(`${path}/${id}`)).status).toBe(202)
+  await untilVolume(id, { status: 'available' })
+  expect(await atBottom('volumes')).toMatchObject({ status: 'available', attachments: [] })
+  await deleteServer(demo(), server.id)
+  await removeVolume(id)
+  for (const cloud of clouds) expect(await list(cloud, 'volumes')).toEqual([])
+}, 120_000)
+
+test('a server starts from a volume at the bottom, and another from a snapshot of it', async () => {
+  const root = await newVolume({ imageRef: top().catalog.image })
+  await untilVolume(root, { status: 'available', bootable: 'true' })
+  const { imageRef: _, ...server } = (smallServer(top()) as { server: Record<string, unknown> })
+    .server
+  const boot = async (disk: object) => {
+    const disks = [{ destination_type: 'volume', boot_index: 0, ...disk }]
+    const body = { server: { ...server, block_device_mapping_v2: disks } }
+    const { body: made } = await demo().post<{ server: { id: string } }>(SERVERS, body)
+    await untilStatus(demo(), made.server.id, 'ACTIVE')
+    return made.server.id
+  }
+
+  const first = await boot({ source_type: 'volume', uuid: root })
+  expect(await atBottom('volumes')).toMatchObject({ status: 'in-use', bootable: 'true' })
+  const snapshot = { volume_id: root, name: 'kept', force: true }
+  const kept = await demo().post<{ snapshot: Snapshot }>(`${VOLUME}/snapshots`, { snapshot })
+  const { id: snapshotId } = kept.body.snapshot
+  const untilKept = async () => (await list(top(), 'snapshots'))[0]?.status
+  await expect.poll(untilKept, STATE).toBe('available')
+  expect(await atBottom('snapshots')).toMatchObject({ status: 'available' })
+  const source = { source_type: 'snapshot', uuid: snapshotId, delete_on_termination: true }
+  const second = await boot({ ...source, volume_size: 1 })
+  expect((await list(bottom(), 'volumes')).map(({ status }) => status)).toEqual([
+    'in-use',
+    'in-use',
+  ])
+
+  for (const id of [first, second]) await deleteServer(demo(), id)
+  await demo().delete(`${VOLUME}/snapshots/${snapshotId}`)
+  await expect.poll(() => list(top(), 'snapshots'), STATE).toEqual([])
+  await untilVolume(root, { status: 'available' })
+  await removeVolume(root)
+  for (const kind of ['volumes', 'snapshots', 'servers'] as const)
+    for (const cloud of clouds) await expect.poll(() => list(cloud, kind), STATE).toEqual([])
+}, 120_000)
+
+test('the reason of the cloud below is that of the volume here', async () => {
+  const below = clouds[1]!
+  const project = below.foundation.accounts.demo.project
+  const admin = below.as('admin')
+  type Projects = { readonly projects: readonly { readonly id: string; readonly name: string }[] }
+  const { body } = await admin.get<Projects>('/identity/v3/projects')
+  const { id: projectId } = body.projects.find(({ name }) => name === project)!
+  const quota = `${VOLUME}/os-quota-sets/${projectId}`
+  const limit = async (volumes: number) => admin.put(quota, { quota_set: { volumes } })
+  await limit(0)
+
+  const id = await newVolume()
+  await untilVolume(id, { status: 'error' })
+  const shown = await top().as('admin').get<{ volume: Volume }>(`${VOLUME}/volumes/${id}`)
+  expect(shown.body.volume['weir:fault']).toContain('quota')
+  await limit(10)
+  await removeVolume(id)
+}, 120_000)
