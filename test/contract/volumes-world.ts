@@ -24,6 +24,8 @@ export interface VolumesHarness extends DriverHarness {
   readonly unitBytes?: number
   /** The name of the store to use; absent: the first. */
   readonly storeName?: string
+  /** False: no two guests have a volume at once; absent: they may. */
+  readonly canShare?: false
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }

@@ -266,7 +266,7 @@ export async function workFailure(
       return undefined
     })
   const message = told?.body.messages[0]?.user_message
-  const isFull = /no (valid )?(back ?end|host|store)|no weighed|capacity|space|room|quota/i
+  const isFull = /weighted backend|no (valid )?(host|store)|capacity|space|room|quota/i
   const kind = message !== undefined && isFull.test(message) ? 'no-capacity' : 'internal'
   return new Failure(kind, `The nested cloud could not ${what}.`, {
     detail: message ?? `it is ${status} there`,
