@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import {
   activeServer,
   deleteServer,
@@ -166,4 +168,45 @@ test('the reason of the cloud below is that of the volume here', async () => {
   expect(shown.body.volume['weir:fault']).toContain('quota')
   await limit(10)
   await removeVolume(id)
+}, 120_000)
+
+test('a cloud is verified with its room for volumes, and with the types that it lacks', async () => {
+  const found = async (more: Readonly<Record<string, string>> = {}) => {
+    const settings = nestedSettings({ ...nestedSettingsFor(bottom()), ...more })
+    const outside = { networks: [], clouds: [] }
+    const all = await verifyCloud(settings, { cells: [], flavors: [], networks: [], outside })
+    return all.find(({ check }) => check === 'volumes')
+  }
+
+  expect(await found()).toMatchObject({ result: 'ok', detail: 'free: 1000 GiB in default' })
+  expect(await found({ volume_gb: '7', volume_types: 'fast' })).toMatchObject({
+    result: 'warning',
+    detail: 'free: 7 GiB in default; of volume_types (fast) it has no other',
+  })
+})
+
+test('a type of the cloud that an operator names is a store, and its volumes have that type', async () => {
+  const volume_type = { name: 'fast' }
+  await bottom().as('admin').post(`${VOLUME}/types`, { volume_type })
+  const settings = { ...nestedSettingsFor(bottom()), volume_types: 'fast' }
+  owned.use(await startDrivenHost(clouds[1]!, 'nested', settings))
+  const [admin, user] = [clouds[1]!.as('admin'), clouds[1]!.as('demo')]
+  const fast = { name: 'fast', extra_specs: { volume_backend_name: 'fast' } }
+  await admin.post(`${VOLUME}/types`, { volume_type: fast })
+  const volume = { size: 1, volume_type: 'fast' }
+  const make = async () =>
+    (await user.post<{ volume: Volume }>(`${VOLUME}/volumes`, { volume })).body
+  await expect.poll(async () => (await make()).volume?.id, STATE).toBeDefined()
+
+  await expect
+    .poll(() => atBottom('volumes'), STATE)
+    .toMatchObject({
+      volume_type: 'fast',
+      status: 'available',
+    })
+  const untilMade = async () => (await list(clouds[1]!, 'volumes')).map(({ status }) => status)
+  await expect.poll(untilMade, STATE).toEqual(['available'])
+  for (const { id } of await list(clouds[1]!, 'volumes'))
+    expect((await user.delete(`${VOLUME}/volumes/${id}`)).status).toBe(202)
+  await expect.poll(() => list(bottom(), 'volumes'), STATE).toEqual([])
 }, 120_000)

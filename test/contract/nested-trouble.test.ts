@@ -323,7 +323,7 @@ describe('a nested cloud that', () => {
 
     await expect(driver.snapshot!.take(spec.id, signal())).rejects.toMatchObject({
       kind: 'internal',
-      detail: 'its image is queued',
+      detail: 'it is queued',
     })
     expect(cloud.count(/^DELETE \/image\/.*\/empty$/)).toBe(1)
   })

@@ -20,12 +20,12 @@ export interface VolumesHarness extends DriverHarness {
     read(volume: VolumeRef): Promise<Buffer>
     write(volume: VolumeRef, start: string): Promise<void>
   }
-  /** Of which volumes have a whole number; absent: MiB. */
+  /** The size of a small volume; absent: 4 MiB. */
   readonly unitBytes?: number
   /** The name of the store to use; absent: the first. */
   readonly storeName?: string
-  /** False: no two guests have a volume at once; absent: they may. */
-  readonly canShare?: false
+  /** False: a volume that was extended does not go back to an earlier snapshot; absent: it does. */
+  readonly revertsExtended?: false
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }
@@ -50,7 +50,7 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
   let store: StoreReport
   const spawned = new Map<InstanceId, Driver>()
   const made: VolumeRef[] = []
-  const unit = () => harness.unitBytes ?? MIB
+  const unit = () => harness.unitBytes ?? 4 * MIB
   const storesOf = async (on: Driver) => {
     const all = await on.volumes!.stores(signal())
     return all.filter(({ name }) => name === (harness.storeName ?? name))
@@ -65,7 +65,7 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
     return ref
   }
   const newVolume = async (more: Partial<VolumeSpec> = {}) => {
-    const spec = { ...newRef(), bytes: 4 * unit(), ...more }
+    const spec = { ...newRef(), bytes: unit(), ...more }
     await volumes().create(spec, signal())
     return spec
   }

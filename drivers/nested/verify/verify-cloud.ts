@@ -8,6 +8,7 @@ import { type Finding, finding, warning } from './finding.ts'
 import type { LocalNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 import { findRouting, type OutsideHere } from './routing-findings.ts'
+import { findVolumes } from './volume-findings.ts'
 
 /** The flavors and networks here that the cloud must serve, and the cells whose requests must not come back. */
 export interface VerifiedFor {
@@ -63,6 +64,7 @@ export async function verifyCloud(
       await findImages(cloud, settings, signal),
       await findNetworks(cloud, settings, networks, signal),
       await findRouting(cloud, settings, outside, signal),
+      await findVolumes(cloud, settings, signal),
       await findFlavors({ cloud, versions }, settings, flavors, signal),
     ]
     return [login, ...found]

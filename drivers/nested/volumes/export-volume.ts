@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { DiskImage } from '../../driver.ts'
 import type { VolumeFormat, VolumeRef } from '../../volumes.ts'
@@ -70,7 +71,10 @@ async function imageOf(
     return imageDisk(host, image)
   } catch (error) {
     await removeImage(host, imageId)
-    throw error
+    // Cinder takes an image away whose content it could not send.
+    throw isFailure(error, 'not-found')
+      ? await workFailure(host, 'make an image of the volume', volume, signal)
+      : error
   }
 }
 

@@ -41,14 +41,17 @@ interface TypeBelow {
 /** The name of the store whose volumes have the cloud's default type. */
 const DEFAULT_STORE = 'default'
 
+/** What of a host the stores depend on. */
+type Below = Pick<NestedHost, 'cloud' | 'settings'>
+
 /** True where the cloud has Block Storage for this project. */
-export async function hasVolumes({ cloud }: NestedHost, signal: AbortSignal): Promise<boolean> {
+async function hasVolumes({ cloud }: Below, signal: AbortSignal): Promise<boolean> {
   return (await cloud.access(signal)).endpoints.volume !== undefined
 }
 
 /** The cloud's default type, and those that the operator has named. */
 async function typesBelow(
-  { cloud, settings }: NestedHost,
+  { cloud, settings }: Below,
   signal: AbortSignal,
 ): Promise<readonly TypeBelow[]> {
   const { projectId } = await cloud.access(signal)
@@ -114,10 +117,7 @@ export async function typeOfStore(
 }
 
 /** None where the cloud has no Block Storage. */
-export async function stores(
-  host: NestedHost,
-  signal: AbortSignal,
-): Promise<readonly StoreReport[]> {
+export async function stores(host: Below, signal: AbortSignal): Promise<readonly StoreReport[]> {
   if (!(await hasVolumes(host, signal))) return []
   const { cloud, settings } = host
   const { projectId } = await cloud.access(signal)
