@@ -46,19 +46,20 @@ export function attachVolume(
     const server = await idleServer(host, id, signal)
     refuseSuspended(server)
     const volume = await getVolume(host, attachment, signal)
-    const known = await deviceOf(host, server.id, volume.id, signal)
-    if (known !== undefined) {
-      await mark(host, server.id, volume, attachment, signal)
-      return known
-    }
     return host.volumeLocks.run(attachment.id, signal, async () => {
-      refuseTaken(volume, attachment, server.id)
-      await prepare(host, volume, attachment, signal)
+      const isAsked = (await deviceOf(host, server.id, volume.id, signal)) !== undefined
+      if (!isAsked) {
+        refuseTaken(volume, attachment, server.id)
+        await prepare(host, volume, attachment, signal)
+      }
       await mark(host, server.id, volume, attachment, signal)
       try {
-        return await plugIn(host, server.id, volume, attachment, signal)
+        if (!isAsked) await askToAttach(host, server.id, volume, attachment, signal)
+        return await awaitAttached(host, server.id, volume, attachment, signal)
       } catch (error) {
-        if (!isFailure(error, 'unavailable')) await unmark(host, volume.id, attachment.attachmentId)
+        // Of any other failure it is not known whether the server has it.
+        if (isFailure(error) && error.kind !== 'unavailable')
+          await unmark(host, volume.id, attachment.attachmentId)
         throw error
       }
     })
@@ -170,7 +171,23 @@ async function prepare(
   await actOnVolume(host, volume, { 'os-set_bootable': { bootable: true } }, { signal })
 }
 
-async function plugIn(
+async function askToAttach(
+  { cloud, versions }: NestedHost,
+  serverId: string,
+  { id: volumeId, multiattach }: CloudVolume,
+  { tag }: AttachmentSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  const needed = multiattach
+    ? await versions.need(SHARED_SINCE, 'a volume of a multiattach type', signal)
+    : tag && (await versions.need(TAG_SINCE, `the tag ${tag}`, signal))
+  const body = { volumeAttachment: { volumeId, ...(tag !== undefined && { tag }) } }
+  const path = `/servers/${serverId}/os-volume_attachments`
+  await cloud.call('compute', 'POST', path, { body, microversion: needed, signal })
+}
+
+/** The name in the guest, once the cloud has attached the volume. Throws `conflict` where it could not. */
+async function awaitAttached(
   host: NestedHost,
   serverId: string,
   volume: CloudVolume,
@@ -178,20 +195,13 @@ async function plugIn(
   signal: AbortSignal,
 ): Promise<string> {
   const { cloud, settings } = host
-  const { tag } = attachment
-  const microversion = await attachVersion(host, volume, tag, signal)
-  const body = { volumeAttachment: { volumeId: volume.id, ...(tag !== undefined && { tag }) } }
-  const path = `/servers/${serverId}/os-volume_attachments`
-  const { body: asked } = await cloud.ask(Attachment, 'compute', 'POST', path, {
-    ...{ body, microversion, signal },
-  })
   for (;;) {
     const seen = await showOne(cloud, 'volumes', volume.id, signal)
     const device = await deviceOf(host, serverId, volume.id, signal)
     const isAttached = seen?.attachments.some(({ server_id }) => server_id === serverId) === true
     if (isAttached && seen.status === 'in-use' && device !== undefined) {
       if (volume.multiattach) await yieldToOthers(host, serverId, seen, attachment, signal)
-      return device === '' ? (asked.volumeAttachment.device ?? '') : device
+      return device
     }
     if (device === undefined && !isAttached && (seen === undefined || !isBusy(seen)))
       throw new Failure('conflict', 'The nested cloud could not attach the volume.', {
@@ -215,16 +225,6 @@ async function yieldToOthers(
     await unplug(host, serverId, volume, signal)
     throw error
   }
-}
-
-async function attachVersion(
-  { versions }: NestedHost,
-  { multiattach }: CloudVolume,
-  tag: string | undefined,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (multiattach) return versions.need(SHARED_SINCE, 'a volume of a multiattach type', signal)
-  return tag === undefined ? undefined : versions.need(TAG_SINCE, `the tag ${tag}`, signal)
 }
 
 async function unplug(
