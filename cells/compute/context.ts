@@ -11,7 +11,6 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
 import type { GuestMetadata } from '#drivers/guest-metadata.ts'
-import type { IoErrors } from '#drivers/io-errors.ts'
 import { reportSubject } from '#openapi/wire.ts'
 import type { Compute, Host, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
@@ -86,15 +85,12 @@ export async function startCompute(
   const { answerWithinMs, reportedGuestsMax, cellId, hostId } = config
   await using owned = new AsyncDisposableStack()
   await mkdir(config.stateDirectory, { recursive: true })
-  const attempts = owned.use(
-    await Attempts.open({
-      file: join(config.stateDirectory, 'attempts'),
-      clock: systemClock,
-      retentionMs: ATTEMPTS_RETENTION_MS,
-    }),
-  )
-  const { images } = parts
-  const environment = { owner: { cellId, hostId }, stateDirectory: config.stateDirectory, images }
+  const attempts = owned.use(await openAttempts(config))
+  const environment = {
+    owner: { cellId, hostId },
+    stateDirectory: config.stateDirectory,
+    images: parts.images,
+  }
   const measuring = await openMetrics(owned, config)
   const plain = owned.use(await parts.createDriver(environment, log))
   const driver = tracedDriver(measuring?.driver(plain) ?? plain)
@@ -107,7 +103,7 @@ export async function startCompute(
   const compute: Compute = {
     host: hostOf(config),
     driver,
-    images,
+    images: parts.images,
     attempts,
     fence,
     workQueue,
@@ -139,8 +135,7 @@ export async function startCompute(
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
-  if (driver.ioErrors !== undefined)
-    owned.use(keepGuestsRunning(compute, driver.ioErrors, reporter))
+  keepGuestsRunning(owned, compute, reporter)
   const running = owned.move()
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
   return {
@@ -151,9 +146,24 @@ export async function startCompute(
   }
 }
 
-function keepGuestsRunning({ log }: Compute, ioErrors: IoErrors, reporter: Reporter) {
-  const reconciler = resumeGuests(ioErrors, log, () => reporter.report())
-  return new RunningReconciler(reconciler, systemClock, log)
+function openAttempts({ stateDirectory }: ComputeConfig): Promise<Attempts> {
+  return Attempts.open({
+    file: join(stateDirectory, 'attempts'),
+    clock: systemClock,
+    retentionMs: ATTEMPTS_RETENTION_MS,
+  })
+}
+
+/** Afterwards guests that wait for room in their stores go on when there is some, if the driver tells them. */
+function keepGuestsRunning(
+  owned: AsyncDisposableStack,
+  compute: Compute,
+  reporter: Reporter,
+): void {
+  const { log, driver } = compute
+  if (driver.ioErrors === undefined) return
+  const reconciler = resumeGuests(driver.ioErrors, log, () => reporter.report())
+  owned.use(new RunningReconciler(reconciler, systemClock, log))
 }
 
 /** Counts from now on, where metrics are served; loaded only there, for a host that serves none need not hold it. */

@@ -14,8 +14,8 @@ interface Named {
 /** A host over a project of a Weir with simulated volumes, all of one type, which several servers may share. */
 async function startNestedVolumes(): Promise<VolumesHarness> {
   const harness = await startNestedHarness()
-  const { child, owner, openAs } = harness
-  const as = (cellId: CellId) => openAs({ cellId, hostId: newId<HostId>() })
+  const { child, owner } = harness
+  const as = (cellId: CellId) => harness.openAs({ cellId, hostId: newId<HostId>() })
   await shareVolumes(harness)
   await storesReported(child)
   return {

@@ -5,13 +5,8 @@ import { CELL_OPERATIONS } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { CONSOLE_OPERATIONS } from '#openapi/wire/console.ts'
 import { CellHeartbeat, FeedBatch } from '#openapi/wire/feed.ts'
-import {
-  GuestPassword,
-  HOST_OPERATIONS,
-  HostAlive,
-  HostReport,
-  InstancePower,
-} from '#openapi/wire/host.ts'
+import { GuestPassword } from '#openapi/wire/guest-password.ts'
+import { HOST_OPERATIONS, HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
 import { LOOKUP_OPERATIONS } from '#openapi/wire/lookup.ts'
 import { NODE_OPERATIONS } from '#openapi/wire/node.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'

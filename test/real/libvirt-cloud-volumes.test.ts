@@ -67,8 +67,8 @@ describe.skipIf(why !== undefined)(
       (
         JSON.parse(
           await openstack('server', 'event', 'list', '--long', 'writer', '-f', 'json'),
-        ) as Json[]
-      ).map((each) => `${each['Action']} ${each['Message'] ?? ''}`.trim())
+        ) as { readonly Action: string; readonly Message: string | null }[]
+      ).map(({ Action, Message }) => `${Action} ${Message ?? ''}`.trim())
     const inConsole = async (text: string, answer: string) => {
       const url = await openstack('console', 'url', 'show', '--serial', 'writer', '-f', 'json')
       const { url: address } = JSON.parse(url) as { readonly url: string }

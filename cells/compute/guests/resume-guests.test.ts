@@ -9,21 +9,23 @@ const log = createLogger('compute', 'silent')
 test('the host reports after guests have gone on, and only then', async () => {
   const report = vi.fn(async () => {})
   const resume = vi.fn(async (): Promise<readonly InstanceId[]> => [])
-  const { round } = resumeGuests({ resume }, log, report)
+  const guests = resumeGuests({ resume }, log, report)
   const signal = new AbortController().signal
 
-  expect(await round(signal)).toEqual({ resumed: 0 })
+  expect(await guests.round(signal)).toEqual({ resumed: 0 })
   expect(report).not.toHaveBeenCalled()
   resume.mockResolvedValue([newId<InstanceId>()])
-  expect(await round(signal)).toEqual({ resumed: 1 })
+  expect(await guests.round(signal)).toEqual({ resumed: 1 })
   expect(report).toHaveBeenCalledOnce()
 })
 
 test('a backend that is away is no failure of its own', async () => {
   const resume = vi.fn(async () => Promise.reject(new Failure('unavailable', 'away')))
-  const { round } = resumeGuests({ resume }, log, async () => {})
+  const guests = resumeGuests({ resume }, log, async () => {})
 
-  expect(await round(new AbortController().signal)).toEqual({ resumed: 0 })
+  expect(await guests.round(new AbortController().signal)).toEqual({ resumed: 0 })
   resume.mockRejectedValue(new Failure('internal', 'broken'))
-  await expect(round(new AbortController().signal)).rejects.toMatchObject({ kind: 'internal' })
+  await expect(guests.round(new AbortController().signal)).rejects.toMatchObject({
+    kind: 'internal',
+  })
 })
