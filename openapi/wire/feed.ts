@@ -28,6 +28,9 @@ export const ActionEvent = Type.Object({
 })
 export type ActionEvent = Static<typeof ActionEvent>
 
+/** The request whose work has ended; absent: none has, or the cell is of release 0.1. */
+const OfRequest = { requestId: Type.Optional(Type.String()) }
+
 export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('instance'), view: InstanceView }),
   /** The cell owns nothing of this attempt any more. */
@@ -54,7 +57,7 @@ export const FeedBody = Type.Union([
     kind: Type.Literal('guest-password'),
     ...Type.Omit(GuestPassword, ['hostId']).properties,
   }),
-  Type.Object({ kind: Type.Literal('volume'), view: VolumeView }),
+  Type.Object({ kind: Type.Literal('volume'), view: VolumeView, ...OfRequest }),
   /** The cell owns nothing of this attempt of the volume any more. */
   Type.Object({
     kind: Type.Literal('volume-deleted'),
@@ -62,7 +65,7 @@ export const FeedBody = Type.Union([
     attempt: Type.Integer(),
     at: Time,
   }),
-  Type.Object({ kind: Type.Literal('volume-snapshot'), view: VolumeSnapshotView }),
+  Type.Object({ kind: Type.Literal('volume-snapshot'), view: VolumeSnapshotView, ...OfRequest }),
   /** The cell has nothing of the snapshot any more. */
   Type.Object({ kind: Type.Literal('volume-snapshot-deleted'), snapshotId: Uuid, at: Time }),
   /** A guest has released a volume after its detach had been given up. */

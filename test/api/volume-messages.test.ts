@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
-import { addMessage, type NewMessage } from '#gateway/app/volumes/messages.ts'
+import {
+  addFailureMessage,
+  type FailedWork,
+  type VolumeFailure,
+} from '#gateway/app/volumes/messages.ts'
 import { listOf, textOf } from './json.ts'
 import { faultOf, type VolumeApi, volumeApi } from './volume-api.ts'
 
@@ -13,15 +17,11 @@ beforeAll(async () => {
 })
 afterAll(() => api?.[Symbol.asyncDispose]())
 
-const add = (fields: Partial<NewMessage> = {}) =>
-  addMessage(api.http.gateway.db, {
+const add = (failure: VolumeFailure = 'placing', fields: Partial<FailedWork> = {}) =>
+  addFailureMessage(api.http.gateway.db, failure, {
     projectId: api.projects.demo,
     requestId: 'req-1',
-    resourceType: 'VOLUME',
     resourceId: newId(),
-    action: '001',
-    detail: '003',
-    text: 'No store has room for the volume.',
     ...fields,
   })
 const ask = (path: string, version: '3.3' | '3.5' = '3.5') =>
@@ -38,7 +38,7 @@ test('a message is listed, shown and deleted by its project', async () => {
   const shown = {
     id: message.id,
     event_id: 'VOLUME_VOLUME_001_003',
-    user_message: 'No store has room for the volume.',
+    user_message: 'No cell has a store that can take the volume. Administrators see the reason.',
     message_level: 'ERROR',
     request_id: 'req-1',
     resource_type: 'VOLUME',
@@ -61,9 +61,9 @@ test('a message is listed, shown and deleted by its project', async () => {
 })
 
 test('the list is sorted, filtered and paged since 3.5', async () => {
-  const a = await add({ detail: '001' })
-  const b = await add({ resourceType: 'VOLUME_SNAPSHOT', action: '009' })
-  const c = await add({ requestId: 'req-2', detail: '012' })
+  const a = await add()
+  const b = await add('creating-snapshot')
+  const c = await add('extending', { requestId: 'req-2' })
 
   expect(await ids('sort=event_id:asc')).toEqual([a.id, c.id, b.id])
   expect(await ids('sort_key=event_id&sort_dir=desc&limit=2')).toEqual([b.id, c.id])
@@ -79,7 +79,7 @@ test('the list is sorted, filtered and paged since 3.5', async () => {
 })
 
 test('another project sees no message, and nobody before 3.3', async () => {
-  const foreign = await add({ projectId: api.projects.admin })
+  const foreign = await add('placing', { projectId: api.projects.admin })
   const path = `messages/${foreign.id}`
 
   expect(await ids('')).not.toContain(foreign.id)

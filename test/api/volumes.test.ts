@@ -209,6 +209,10 @@ test('a type chooses the store, and a type that no store has leaves the volume i
   expect(fitting).toMatchObject({ volume_type: 'fake' })
   expect(other.body['volume']).toMatchObject({ volume_type: 'gold', status: 'error' })
   const { id } = other.body['volume'] as VolumeBody
+  const said = await demo.get(`/volume/v3/messages?resource_uuid=${id}`, { version: '3.5' })
+  expect(said.body['messages']).toMatchObject([
+    { event_id: 'VOLUME_VOLUME_001_003', request_id: other.headers['x-openstack-request-id'] },
+  ])
   expect(await show(id, admin)).toMatchObject({
     'weir:fault': expect.stringContaining('has no store that its type allows'),
   })

@@ -1,3 +1,4 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import type { SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
@@ -85,16 +86,22 @@ const finish: LocalStep<Conductor, CreateVolumeSnapshotParams> = {
       sagaId: null,
       updatedAt: deps.clock.now(),
     }
-    if (await updateSeenSnapshot(tx, seen, to)) queueSnapshotChange(tx, deps, to)
+    if (await updateSeenSnapshot(tx, seen, to)) queueSnapshotChange(tx, deps, to, call.work)
     return null
   },
   forwardOnly: true,
   undo: 'none',
 }
 
-/** Tells gateways of the snapshot as it is once the transaction has committed. */
-export function queueSnapshotChange(tx: Tx, deps: Conductor, snapshot: VolumeSnapshot): void {
-  queueFeedRow(tx, [{ kind: 'volume-snapshot', view: volumeSnapshotView(snapshot) }])
+/** Tells gateways of the snapshot as it is once the transaction has committed, and of the request whose work has ended. */
+export function queueSnapshotChange(
+  tx: Tx,
+  deps: Conductor,
+  snapshot: VolumeSnapshot,
+  work?: WorkContext,
+): void {
+  const of = work === undefined ? {} : { requestId: work.requestId }
+  queueFeedRow(tx, [{ kind: 'volume-snapshot', view: volumeSnapshotView(snapshot), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 

@@ -1,3 +1,4 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import type { HostId, SagaId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
@@ -106,16 +107,22 @@ const finish: LocalStep<Conductor, CreateVolumeParams> = {
       sagaId: null,
       updatedAt: deps.clock.now(),
     }
-    if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to)
+    if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to, call.work)
     return null
   },
   forwardOnly: true,
   undo: 'none',
 }
 
-/** Tells gateways of the volume as it is once the transaction has committed. */
-export function queueVolumeChange(tx: Tx, deps: Conductor, volume: Volume): void {
-  queueFeedRow(tx, [{ kind: 'volume', view: volumeView(volume) }])
+/** Tells gateways of the volume as it is once the transaction has committed, and of the request whose work has ended. */
+export function queueVolumeChange(
+  tx: Tx,
+  deps: Conductor,
+  volume: Volume,
+  work?: WorkContext,
+): void {
+  const of = work === undefined ? {} : { requestId: work.requestId }
+  queueFeedRow(tx, [{ kind: 'volume', view: volumeView(volume), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 

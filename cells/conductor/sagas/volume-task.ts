@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { SagaId } from '#common/ids.ts'
-import type { LocalStep } from '#common/saga/saga.ts'
+import type { LocalStep, StepCall } from '#common/saga/saga.ts'
 import type { VolumeAttemptRef, VolumeState } from '#openapi/wire/cell-volume.ts'
 import { updateSeenVolume } from '../../db/volumes.ts'
 import type { Volume } from '../../volumes/volume.ts'
@@ -34,8 +34,11 @@ export function markStep<P extends VolumeTaskParams>(
       if (await updateSeenVolume(tx, params.volume, atWork(params, state, sagaId))) return null
       throw new Failure('conflict', `Volume ${params.volume.id} has just changed.`)
     },
-    undo: (tx, { deps, params, sagaId }) =>
-      end(tx, deps, atWork(params, state, sagaId), { outcome: 'failed', reason: unexpected }),
+    undo: (tx, call) =>
+      end(tx, call, atWork(call.params, state, call.sagaId), {
+        outcome: 'failed',
+        reason: unexpected,
+      }),
   }
 }
 
@@ -46,8 +49,9 @@ export function finishStep<P extends VolumeTaskParams>(
   return {
     kind: 'local',
     name: 'finish',
-    run: async (tx, { deps, params, sagaId, output }) => {
-      await end(tx, deps, atWork(params, state, sagaId), output<VolumeDone>('work')!)
+    run: async (tx, call) => {
+      const { params, sagaId, output } = call
+      await end(tx, call, atWork(params, state, sagaId), output<VolumeDone>('work')!)
       return null
     },
     forwardOnly: true,
@@ -56,7 +60,12 @@ export function finishStep<P extends VolumeTaskParams>(
 }
 
 /** Afterwards the volume is free of this saga, unless a delete has taken it. */
-async function end(tx: Tx, deps: Conductor, seen: Volume, done: VolumeDone): Promise<void> {
+async function end(
+  tx: Tx,
+  { deps, work }: Pick<StepCall<Conductor, VolumeTaskParams>, 'deps' | 'work'>,
+  seen: Volume,
+  done: VolumeDone,
+): Promise<void> {
   const to: Volume = {
     ...seen,
     version: seen.version + 1,
@@ -65,5 +74,5 @@ async function end(tx: Tx, deps: Conductor, seen: Volume, done: VolumeDone): Pro
     sagaId: null,
     updatedAt: deps.clock.now(),
   }
-  if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to)
+  if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to, work)
 }

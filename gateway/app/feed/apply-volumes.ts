@@ -1,9 +1,11 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
-import type { FeedRow } from '#openapi/wire/feed.ts'
+import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import { findVolume, lockVolumes } from '../../db/volumes.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
 import { endAttachment } from '../volumes/hold-volume.ts'
+import { addFailureMessage, failedOn, type VolumeFailure } from '../volumes/messages.ts'
+import type { Volume, VolumeStatus } from '../volumes/volume.ts'
 
 /**
  * Applies what a cell says of volumes, in the order of its feed. A row about a volume that was not given to this cell,
@@ -25,7 +27,8 @@ export async function applyVolumes(
   for (const { body } of rows) {
     if (body.kind === 'volume') {
       const volume = await findVolume(tx, body.view.volumeId)
-      if (volume !== undefined) await applyVolumeView(tx, cellId, volume, body.view)
+      if (volume !== undefined && (await applyVolumeView(tx, cellId, volume, body.view)))
+        await tellFailure(tx, volume, body)
     } else if (body.kind === 'volume-deleted') {
       const volume = await findVolume(tx, body.volumeId)
       if (volume !== undefined) await recordVolumeGone(tx, cellId, volume, body.attempt)
@@ -34,4 +37,22 @@ export async function applyVolumes(
       if (volume?.cellId === cellId) await endAttachment(tx, volume, body.attachmentId)
     }
   }
+}
+
+/** Work that fails as the state in which the volume was meanwhile. */
+const FAILURES: Partial<Record<VolumeStatus, VolumeFailure>> = {
+  creating: 'creating',
+  extending: 'extending',
+  uploading: 'uploading',
+}
+
+/** Afterwards the project can read that its request has failed, if it has. */
+async function tellFailure(
+  tx: Tx,
+  volume: Volume,
+  { view, requestId }: Extract<FeedBody, { kind: 'volume' }>,
+): Promise<void> {
+  const failure = volume.isDeleting ? undefined : FAILURES[volume.status]
+  if (view.fault === null || failure === undefined || requestId === undefined) return
+  await addFailureMessage(tx, failure, failedOn(volume, { requestId }))
 }

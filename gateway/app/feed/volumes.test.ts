@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
@@ -12,6 +13,7 @@ import {
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
+import { volumeMessages } from '../../db/schema/block-storage.ts'
 import {
   attachmentsOfVolumes,
   insertAttachment,
@@ -127,6 +129,29 @@ test('the newest view of the mapped cell and attempt counts, and no other', asyn
     storeName: 'fast',
     zone: 'nova',
   })
+})
+
+test('a project is told which request has failed, once, and not of what ends well or is deleted', async () => {
+  const [failed, deleted] = [await addVolume(), await addVolume()]
+  const ended = (id: VolumeId, change: Partial<VolumeView>): FeedBody => {
+    return { kind: 'volume', view: view(id, change), requestId: `req-${change.version}` }
+  }
+  const said = async () =>
+    (await db.orm.select().from(volumeMessages).where(eq(volumeMessages.resourceId, failed))).map(
+      ({ eventId, requestId }) => `${eventId} ${requestId}`,
+    )
+  await mark(deleted, { isDeleting: true, status: 'deleting' })
+
+  await apply([ended(failed, { version: 2 })])
+  expect(await said()).toEqual([])
+  await mark(failed, { status: 'extending' })
+  for (let time = 0; time < 2; time += 1)
+    await apply([ended(failed, { version: 3, fault: 'no room in store fast' })])
+  await apply([ended(deleted, { version: 4, fault: 'no room', state: 'error' })])
+
+  expect(await said()).toEqual(['VOLUME_VOLUME_007_010 req-3'])
+  expect(await db.orm.$count(volumeMessages)).toBe(1)
+  await apply([gone(deleted)])
 })
 
 test('a volume that is offered to another project stays so, whatever of it comes late, until it is broken', async () => {

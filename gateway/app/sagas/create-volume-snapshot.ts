@@ -7,6 +7,7 @@ import { findVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applySnapshotView, recordSnapshotGone } from '../volume-snapshots/apply-view.ts'
 import type { VolumeSnapshot } from '../volume-snapshots/volume-snapshot.ts'
+import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 
 export interface CreateVolumeSnapshotParams {
   readonly snapshotId: VolumeSnapshotId
@@ -62,7 +63,7 @@ const settle: LocalStep<ComputeDeps, CreateVolumeSnapshotParams> = {
   kind: 'local',
   name: 'settle',
   forwardOnly: true,
-  run: async (tx, { params, sagaId, output }) => {
+  run: async (tx, { params, sagaId, output, work }) => {
     const answer = output<Outcome>('ask')!
     const snapshot = await lockSnapshot(tx, params.snapshotId)
     if (snapshot === undefined || snapshot.sagaId !== sagaId || snapshot.cellId === null)
@@ -75,6 +76,7 @@ const settle: LocalStep<ComputeDeps, CreateVolumeSnapshotParams> = {
     if (answer.outcome === 'refused') {
       const change = { status: 'error', cellId: null, fault: answer.reason } as const
       await writeLockedSnapshot(tx, id, change, { isIntent: false })
+      await addFailureMessage(tx, 'creating-snapshot', failedOn(snapshot, work))
     }
     return null
   },

@@ -12,6 +12,7 @@ import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
 import { chooseVolumeCell } from '../volumes/choose-cell.ts'
+import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import type { StoredSource, Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
 
@@ -123,14 +124,18 @@ function settleStep(round: number): LocalStep<ComputeDeps, CreateVolumeParams> {
 
 async function settle(
   tx: Tx,
-  { deps, params, sagaId }: CreateCall,
+  { deps, params, sagaId, work }: CreateCall,
   target: Target,
   outcome: Outcome,
 ): Promise<Settled> {
   const volume = await lockVolume(tx, params.volumeId)
   if (volume === undefined || !isWanted(volume, target, sagaId)) return { next: null }
   queueStoreTrace(tx, volume, outcome)
-  if (outcome.outcome === 'refused') return assignNext(tx, deps, volume, outcome.reason)
+  if (outcome.outcome === 'refused') {
+    const settled = await assignNext(tx, deps, volume, outcome.reason)
+    if (settled.next === null) await addFailureMessage(tx, 'placing', failedOn(volume, work))
+    return settled
+  }
   await writeLockedVolume(tx, volume.id, { sagaId: null }, { isIntent: false })
   if (outcome.outcome === 'accepted')
     await applyVolumeView(tx, target.cellId, { ...volume, sagaId: null }, outcome.view)

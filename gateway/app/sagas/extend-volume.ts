@@ -5,6 +5,7 @@ import type { LocalStep, Saga, StepCall } from '#common/saga/saga.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import { refundVolumes } from '../volumes/quotas.ts'
 import type { Target } from './next-cell.ts'
 import { askStep, giveUp, isReady, settleStep } from './volume-work.ts'
@@ -52,7 +53,9 @@ const settle = settleStep<ExtendVolumeParams>(withdraw)
 async function withdraw(tx: Tx, call: ExtendCall, fault: string): Promise<void> {
   const { fromGb } = call.params
   const volume = await giveUp(tx, call, { fault, chargedGb: fromGb })
-  if (volume !== undefined) refundVolumes(tx, volume, { gigabytes: volume.chargedGb - fromGb })
+  if (volume === undefined) return
+  refundVolumes(tx, volume, { gigabytes: volume.chargedGb - fromGb })
+  await addFailureMessage(tx, 'extending', failedOn(volume, call.work))
 }
 
 /**

@@ -7,6 +7,7 @@ import type { ComputeDeps } from '../compute.ts'
 import { volumeNotMade } from '../servers/boot/faults.ts'
 import { applyVolumeView, NOWHERE } from '../volumes/apply-view.ts'
 import { releaseVolumes } from '../volumes/hold-volume.ts'
+import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import type { BuildParams } from './build-rounds.ts'
 import { askCreate, queueStoreTrace } from './create-volume.ts'
 import { giveUpBuild } from './give-up-build.ts'
@@ -92,9 +93,10 @@ async function make(
         if (locked?.sagaId !== call.sagaId) return
         queueStoreTrace(tx, locked, answer)
         const refused = { ...NOWHERE, attempt: locked.attempt + 1 }
-        if (answer.outcome === 'refused')
+        if (answer.outcome === 'refused') {
           await writeLockedVolume(tx, volumeId, { ...refused, fault: answer.reason }, FOR_CELL)
-        else await writeLockedVolume(tx, volumeId, { sagaId: null }, FOR_CELL)
+          await addFailureMessage(tx, 'placing', failedOn(locked, work))
+        } else await writeLockedVolume(tx, volumeId, { sagaId: null }, FOR_CELL)
         if (answer.outcome === 'accepted')
           await applyVolumeView(tx, cellId, { ...locked, sagaId: null }, answer.view)
       })

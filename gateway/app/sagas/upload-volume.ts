@@ -6,6 +6,7 @@ import type { UploadFormat } from '#openapi/wire/cell-volume.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
+import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import type { Target } from './next-cell.ts'
 import { askStep, giveUp, isReady, settleStep } from './volume-work.ts'
 
@@ -52,7 +53,8 @@ const settle = settleStep<UploadVolumeParams>(withdraw)
 /** Afterwards the volume is as before, with the reason, and there is no image. */
 async function withdraw(tx: Tx, call: UploadCall, fault: string): Promise<void> {
   await call.deps.images.withdraw(tx, call.params.order.imageId)
-  await giveUp(tx, call, { fault })
+  const volume = await giveUp(tx, call, { fault })
+  if (volume !== undefined) await addFailureMessage(tx, 'uploading', failedOn(volume, call.work))
 }
 
 /**

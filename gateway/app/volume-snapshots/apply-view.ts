@@ -7,20 +7,22 @@ import type { VolumeSnapshot } from './volume-snapshot.ts'
 
 /**
  * Afterwards a locked snapshot is as its cell shows it. A view of another cell, and one that is not newer than the known
- * one, change nothing. A snapshot that is being deleted stays so until its cell says that it could not.
+ * one, change nothing. A snapshot that is being deleted stays so until its cell says that it could not. False where nothing has
+ * changed.
  */
 export async function applySnapshotView(
   tx: Tx,
   cellId: CellId,
   snapshot: VolumeSnapshot,
   { version: cellVersion, state, fault }: VolumeSnapshotView,
-): Promise<void> {
-  if (snapshot.cellId !== cellId || cellVersion <= snapshot.cellVersion) return
+): Promise<boolean> {
+  if (snapshot.cellId !== cellId || cellVersion <= snapshot.cellVersion) return false
   const isDeleting = snapshot.isDeleting && state !== 'error-deleting'
   const shown = state === 'error-deleting' ? 'error_deleting' : state
   const status = isDeleting ? 'deleting' : shown
   const change = { cellVersion, isDeleting, status, fault } as const
   await writeLockedSnapshot(tx, snapshot.id, change, { isIntent: false })
+  return true
 }
 
 /**

@@ -11,16 +11,17 @@ const SETTLED: ReadonlySet<VolumeView['state']> = new Set(['available', 'error',
 
 /**
  * Afterwards a locked volume is as its cell shows it. A view of another cell or attempt, and one that is not newer than
- * the known one, change nothing. A volume that is being deleted stays so until its cell says that it could not.
+ * the known one, change nothing. A volume that is being deleted stays so until its cell says that it could not. False where
+ * nothing has changed.
  */
 export async function applyVolumeView(
   tx: Tx,
   cellId: CellId,
   volume: Volume,
   view: VolumeView,
-): Promise<void> {
+): Promise<boolean> {
   const isOurs = volume.cellId === cellId && volume.attempt === view.attempt
-  if (!isOurs || view.version <= volume.cellVersion) return
+  if (!isOurs || view.version <= volume.cellVersion) return false
   const isDeleting = volume.isDeleting && view.state !== 'error-deleting'
   const excessGb = SETTLED.has(view.state) ? volume.chargedGb - view.sizeGb : 0
   const { version: cellVersion, sizeGb, zone, storeId, storeName, fault } = view
@@ -32,6 +33,7 @@ export async function applyVolumeView(
   if (status === 'available' && !HOLDING.has(volume.status))
     await showAttached(tx, { ...volume, status })
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
+  return true
 }
 
 /** A cell knows nothing of attachments and transfers: a volume that it calls available may be in use, or offered. */

@@ -10,6 +10,7 @@ import type { RequestContext } from '../request-context.ts'
 import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
 import { chooseVolumeCell } from './choose-cell.ts'
 import { describeVolume, type NewVolumeRequest, type VolumeDeps } from './describe-volume.ts'
+import { addFailureMessage, failedOn } from './messages.ts'
 import { chargeVolumes } from './quotas.ts'
 import { typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
@@ -68,6 +69,7 @@ async function accept(
     await compute.db.transaction(async (tx) => {
       await record(tx, null)
       await charge(tx)
+      await addFailureMessage(tx, 'placing', failedOn({ ...context, id }, context))
     })
     return id
   }

@@ -16,30 +16,54 @@ import { type SortQuery, sortOf } from './list-query.ts'
 /** As long as Cinder keeps messages (`message_ttl`). */
 const KEPT_MS = 30 * 24 * 3_600_000
 
-/** What a user is to be told. */
-export interface NewMessage {
+const OF_VOLUME = 'VOLUME'
+const OF_SNAPSHOT = 'VOLUME_SNAPSHOT'
+
+/**
+ * What of the accepted work on volumes may fail: Cinder's numbers of what was being done and of what happened
+ * (cinder/message/message_field.py), and both in words. The reason is for operators, for it may name stores and hosts.
+ */
+const FAILURES = {
+  placing: [OF_VOLUME, '001', '003', 'No cell has a store that can take the volume.'],
+  uploading: [OF_VOLUME, '003', '004', 'The content of the volume did not become an image.'],
+  extending: [OF_VOLUME, '007', '010', 'The store could not make the volume larger.'],
+  creating: [OF_VOLUME, '008', '012', 'The store could not make the volume.'],
+  'creating-snapshot': [OF_SNAPSHOT, '009', '001', 'The store could not make the snapshot.'],
+} as const
+export type VolumeFailure = keyof typeof FAILURES
+
+const TO_DO = 'Administrators see the reason.'
+
+/** Whose work has failed, and on what. */
+export interface FailedWork {
   readonly projectId: string
-  /** Of the request whose work failed. */
+  /** Of the request that asked for it. */
   readonly requestId: string
-  readonly resourceType: 'VOLUME' | 'VOLUME_SNAPSHOT'
   readonly resourceId: string
-  /** What was being done and what happened, by Cinder's numbers, such as `001` and `003`. */
-  readonly action: string
-  readonly detail: string
-  /** The same for people. */
-  readonly text: string
 }
 
-/** Afterwards the project can read the message for 30 days. */
-export async function addMessage(
+/** The work of a request on a volume or a snapshot. */
+export function failedOn(
+  { projectId, id: resourceId }: { readonly projectId: string; readonly id: string },
+  { requestId }: { readonly requestId: string },
+): FailedWork {
+  return { projectId, requestId, resourceId }
+}
+
+/** Afterwards the project can read for 30 days that its work failed. */
+export async function addFailureMessage(
   db: Executor,
-  { action, detail, ...message }: NewMessage,
+  failure: VolumeFailure,
+  work: FailedWork,
 ): Promise<VolumeMessage> {
+  const [resourceType, action, detail, words] = FAILURES[failure]
   const createdAt = new Date()
   const added = {
-    ...message,
+    ...work,
+    resourceType,
+    text: `${words} ${TO_DO}`,
     id: newId<string>(),
-    eventId: `VOLUME_${message.resourceType}_${action}_${detail}`,
+    eventId: `VOLUME_${resourceType}_${action}_${detail}`,
     level: 'ERROR',
     createdAt,
     expiresAt: new Date(createdAt.getTime() + KEPT_MS),

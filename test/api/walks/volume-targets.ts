@@ -1,6 +1,6 @@
 import { Database } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { addMessage } from '#gateway/app/volumes/messages.ts'
+import { addFailureMessage } from '#gateway/app/volumes/messages.ts'
 import type { Cloud } from '#test/env/cloud.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 import { type Identified, type Ids, made, NAMED } from './made.ts'
@@ -25,15 +25,8 @@ export async function volumeTargets(cloud: Cloud, projectId: string): Promise<Id
   const default_type = { volume_type: type.id }
   await made(admin, 'PUT', `${root}/default-types/${projectId}`, { default_type }, VERSION)
   await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
-  const message = await addMessage(db, {
-    projectId,
-    requestId: NAMED,
-    resourceType: 'VOLUME',
-    resourceId: NOBODY,
-    action: '001',
-    detail: '003',
-    text: NAMED,
-  })
+  const failed = { projectId, requestId: NAMED, resourceId: NOBODY }
+  const message = await addFailureMessage(db, 'placing', failed)
   const volume = { size: 1, volume_type: type.id, metadata: { [NAMED]: NAMED } }
   const own = (path: string, body: object) =>
     made<Identified>(cloud.as('demo'), 'POST', `${root}/${path}`, body, VERSION)
