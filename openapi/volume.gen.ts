@@ -1758,8 +1758,11 @@ export interface components {
             /** @description Id or name. */
             readonly volume_type?: string | null;
             readonly metadata?: components["schemas"]["VolumeMetadata"] | null;
-            /** @description Only false: the type decides. */
-            readonly multiattach?: boolean | null;
+            /**
+             * @description Only false: the type decides.
+             * @enum {unknown}
+             */
+            readonly multiattach?: false | null;
             /** @description Clients send null, which asks for nothing. */
             readonly consistencygroup_id?: null;
             /** @description Clients send null, which asks for nothing. */

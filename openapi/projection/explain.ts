@@ -43,7 +43,10 @@ function problemOf(error: ErrorObject, subject: Subject): string {
     case 'type':
       return `it must be ${typeNames(params['type'])}`
     case 'enum':
-      return `it must be one of ${(params['allowedValues'] as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`
+      return (
+        hintAt(error, subject) ??
+        `it must be one of ${(params['allowedValues'] as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`
+      )
     case 'const':
       return `it must be ${JSON.stringify(params['allowedValue'])}`
     case 'format':

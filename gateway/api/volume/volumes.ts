@@ -69,7 +69,6 @@ const create: Handler<operations['createVolume']> = async (call) => {
     metadata: metadata ?? {},
     zone,
     sizeGb,
-    isMultiattach: asked.multiattach ?? false,
     // Cinder takes an empty name for none.
     type: asked.volume_type || null,
     source: sourceOf(asked),

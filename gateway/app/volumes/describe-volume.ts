@@ -24,8 +24,6 @@ export interface NewVolumeRequest
   readonly sizeGb: number | null
   /** The id or the name of its type; null: that of its source, or the default of the project or of the cloud. */
   readonly type: string | null
-  /** Refused where true, as in Cinder: the type says it. */
-  readonly isMultiattach?: boolean
   /** Null: it begins empty. */
   readonly source: WantedSource | null
 }
@@ -37,9 +35,6 @@ export interface DescribedVolume {
   readonly only: CellId | null
 }
 
-const MULTIATTACH_ASKED =
-  "multiattach is not a property of a request for a volume. Ask for a volume type with the extra spec multiattach='<is> True'; administrators create such types."
-
 /**
  * Decides on a volume that a user asks for. Throws `over-quota` for a larger one than a volume may be, `invalid` for a zone that
  * no cell has, an image that cannot be read and for what its source does not allow, `not-found` for a type or a source.
@@ -50,8 +45,7 @@ export async function describeVolume(
   request: NewVolumeRequest,
 ): Promise<DescribedVolume> {
   const { projectId, userId } = context
-  const { type: _type, source: _source, isMultiattach = false, ...named } = request
-  if (isMultiattach) throw new Failure('invalid', MULTIATTACH_ASKED)
+  const { type: _type, source: _source, ...named } = request
   const { found, type, sizeGb, zone } = await settleRequest(deps, context, request)
   const specs = type?.extraSpecs ?? {}
   await refuseLargeVolume(deps.compute.db, projectId, sizeGb)
