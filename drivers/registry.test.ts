@@ -23,7 +23,7 @@ describe('createDriver()', () => {
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
     // What each real driver has is in docs/reference/drivers.md, which its own test compares. A simulated guest sends nothing
-    // that could be held up, needs no machine, has no name outside, and has a console of every kind.
+    // that could be held up, needs no machine, has no name outside and no store that fills, and has a console of every kind.
     const simulated = CAPABILITIES.filter(
       (part) =>
         ![
@@ -35,6 +35,7 @@ describe('createDriver()', () => {
           'machineNics',
           'nodes',
           'consoleKinds',
+          'ioErrors',
           'below',
         ].includes(part),
     )
