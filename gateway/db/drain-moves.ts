@@ -1,9 +1,10 @@
 import { and, desc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
 import type { HostRecord } from './host-list.ts'
+import { holdRunning } from './operations.ts'
 import { drainMoves } from './schema/operations.ts'
 import {
   instanceMappings,
@@ -57,6 +58,19 @@ export async function changeMove<Method extends string>(
   const asSeen = and(eq(drainMoves.state, seen.state), eq(drainMoves.tries, seen.tries))
   const [result] = await db.orm.update(drainMoves).set(changed).where(and(isThis, asSeen))
   return result.affectedRows === 1
+}
+
+/** The same for a move that begins, and only while its operation runs: a round may have read it before it was cancelled. */
+export function beginMove<Method extends string>(
+  db: Transactional,
+  operationId: string,
+  seen: DrainMove<Method> | undefined,
+  to: DrainMove<Method>,
+): Promise<boolean> {
+  return db.transaction(
+    async (tx) =>
+      (await holdRunning(tx, operationId)) && (await changeMove(tx, operationId, seen, to)),
+  )
 }
 
 /** Afterwards none of the drain's moves is waited for: nobody can say any more what has come of them. */

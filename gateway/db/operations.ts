@@ -202,6 +202,18 @@ export async function endOperation(
   return result.affectedRows === 1
 }
 
+/**
+ * True while the operation runs, which it then does until the transaction has committed: an end waits for it, on another
+ * server of a cluster too, for the row changes.
+ */
+export async function holdRunning(tx: Tx, id: string): Promise<boolean> {
+  const [result] = await tx.orm
+    .update(operations)
+    .set({ updatedAt: sql`greatest(now(3), ${operations.updatedAt} + interval 1000 microsecond)` })
+    .where(and(eq(operations.id, id), eq(operations.state, 'running')))
+  return result.affectedRows === 1
+}
+
 /** Removes at most `rows` operations that ended before a time. */
 export async function purgeOperations(
   db: Executor,

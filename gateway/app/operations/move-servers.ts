@@ -1,5 +1,6 @@
 import { isFailure } from '#common/errors.ts'
 import {
+  beginMove,
   changeMove,
   failureOf,
   movesOf,
@@ -150,7 +151,7 @@ async function begin(
     ...{ reason: null, notBefore: null, startedAt: new Date(clock.now()), endedAt: null },
   }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await changeMove(db, drain.id, seen, tried))) return
+  if (!(await beginMove(db, drain.id, seen, tried))) return
   try {
     await START[method](compute, context, serverId)
     await changeMove(db, drain.id, tried, { ...tried, state: 'moving' })

@@ -5,7 +5,7 @@ import {
   endCellRecovery,
   serversOfRecovery,
 } from '../../db/cell-recoveries.ts'
-import { changeMove, movesOf } from '../../db/drain-moves.ts'
+import { beginMove, changeMove, movesOf } from '../../db/drain-moves.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { newestSnapshots } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
@@ -159,7 +159,7 @@ async function begin(
     return
   }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await changeMove(db, recovery.id, seen, tried))) return
+  if (!(await beginMove(db, recovery.id, seen, tried))) return
   try {
     await rebuild(compute, context, server, source === 'snapshot' ? image : undefined)
     await changeMove(db, recovery.id, tried, { ...tried, state: 'moving' })
