@@ -40,12 +40,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     why: 'No custom class has the name of a counted one: the line only saves the statements.',
   },
   {
-    file: 'cells/scheduler/select-hosts.ts',
-    line: 'if (place === -1 && best.length === CANDIDATES_MAX) continue',
-    replacement: 'false',
-    why: 'The host is put last and taken away again: the line only saves that.',
-  },
-  {
     file: 'cells/scheduler/trace.ts',
     line: 'if (last === undefined || example === undefined)',
     replacement: 'false',
