@@ -250,8 +250,12 @@ test.each([
   ])
 })
 
-test('among more hosts than are tried the ten best remain, in order, for any order of the input', () => {
-  const used = (instances: number) => host(`h${String(instances).padStart(2, '0')}`, { instances })
+test.each([
+  ['by name', (instances: number) => instances],
+  ['against their names', (instances: number) => 99 - instances],
+])('among more hosts than are tried the ten best remain, in order, %s', (_, numberOf) => {
+  const nameOf = (instances: number) => `h${String(numberOf(instances)).padStart(2, '0')}`
+  const used = (instances: number) => host(nameOf(instances), { instances })
   const fewest = schedulingFrom(
     {
       schedulingPolicy: 'filter',
@@ -262,7 +266,7 @@ test('among more hosts than are tried the ten best remain, in order, for any ord
     },
     () => 0,
   )
-  const best = Array.from({ length: 10 }, (_, index) => `h0${index}`)
+  const best = Array.from({ length: 10 }, (_, index) => nameOf(index))
   const inOrder = Array.from({ length: 14 }, (_, index) => used(index))
   const mixed = [...inOrder.slice(7), ...inOrder.slice(0, 7)]
 
@@ -272,6 +276,16 @@ test('among more hosts than are tried the ten best remain, in order, for any ord
     expect(
       selectHosts(new HostTable(hosts), request(), fewest).hosts.map(({ name }) => name),
     ).toEqual(best)
+})
+
+test('of more equal hosts than are tried the first ten by name remain', () => {
+  const hosts = Array.from({ length: 12 }, (_, index) => host(`h${10 + index}`))
+
+  expect(
+    selectHosts(new HostTable(hosts.toReversed()), request(), scheduling).hosts.map(
+      ({ name }) => name,
+    ),
+  ).toEqual(hosts.slice(0, 10).map(({ name }) => name))
 })
 
 test('hosts of equal weight come by name, with a score of 0', () => {
