@@ -10,11 +10,10 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
 
 /**
  * Files that share nothing but modules, which therefore stay loaded from one to the next: that halves what they cost.
- * Then what mostly waits, for processes that were killed and for clients, one more at a time than there are processors;
- * and last what runs guests.
+ * Then what mostly waits, for processes that were killed and for clients; and last what runs guests.
  */
 const TOGETHER = { isolate: false, maxWorkers: availableParallelism(), sequence: { groupOrder: 0 } }
-const WAITING = { maxWorkers: availableParallelism() + 1, sequence: { groupOrder: 1 } }
+const WAITING = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const GUESTS = { maxWorkers: 2, sequence: { groupOrder: 2 } }
 const LAST = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
