@@ -200,7 +200,7 @@ async function removeSnapshot(
   return done.outcome === 'done'
 }
 
-/** It gets a row again, so that no newer attempt of it can be made meanwhile, and is deleted as any other. */
+/** The volume gets a row, which keeps a newer attempt from being made meanwhile, and the ordinary delete then removes it. */
 async function removeVolume(
   { conductor, sagas }: Pick<Cell, 'conductor' | 'sagas'>,
   { store, hostId }: Place,

@@ -26,7 +26,7 @@ export interface StoreFindings {
   }[]
 }
 
-/** The fault of what is not in its store. */
+/** The fault of a volume or snapshot that its store no longer has. */
 export const MISSING = 'It is not in its store any more.'
 
 /** For so long, hosts may not see what another one has just made: NFS keeps what a folder holds. */

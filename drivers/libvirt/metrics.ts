@@ -22,7 +22,7 @@ export function libvirtMetrics(session: LibvirtSession): HostMetrics {
   }
 }
 
-/** Times of each state, and the shares of the time since `before`: none where there was none, or where counting began anew. */
+/** Times of each state, and the shares of the time since `before`. There are no shares without `before`, or after the counters were reset. */
 export function cpuMetrics(times: CpuTimes, before: CpuTimes | undefined): Metrics {
   const known = STATES.flatMap((state) => {
     const time = times.get(state)

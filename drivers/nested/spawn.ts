@@ -28,7 +28,7 @@ export async function spawn(
 ): Promise<void> {
   refuseSpec(host, spec)
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
-    /** About a volume, for whoever asked. */
+    /** Why a volume of the server was refused; undefined: none was. */
     let refusal: unknown
     try {
       const server = await findServer(host, spec.id, spawnSignal)

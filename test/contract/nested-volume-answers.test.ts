@@ -9,7 +9,7 @@ import type { VolumeRef } from '#drivers/volumes.ts'
 import { storesReported } from '../env/stores-reported.ts'
 import { type NestedHarness, startNestedHarness } from './nested-harness.ts'
 
-// Goal: whatever answer of the nested cloud is lost, a repeated request leaves one volume or none, and never an attachment that nobody knows.
+// Goal: when an answer of the nested cloud is lost, a repeated request leaves one volume or none, and no attachment that the cell does not know.
 
 const GIB = 1024 ** 3
 const VOLUME = '/volume/v3'

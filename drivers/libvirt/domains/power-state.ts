@@ -63,7 +63,7 @@ export function endedWithHost({ state, reason }: DomainState): boolean {
   return state === STATE_SHUTOFF && reason === SHUTOFF_UNKNOWN
 }
 
-/** True for a domain that QEMU has paused because a disk failed, whoever may have wished so since. */
+/** True for a domain that QEMU has paused because a disk failed, also if its user has asked for a pause since. */
 export function hasIoError({ state, reason }: DomainState): boolean {
   return state === STATE_PAUSED && reason === PAUSED_IO_ERROR
 }

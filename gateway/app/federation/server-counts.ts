@@ -11,7 +11,7 @@ export interface StatusCount {
 /** It reads every server: any number of operators who look at once cause two reads. */
 const COUNTS = new SharedReads<readonly StatusCount[]>()
 
-/** How many servers have each status that users see, by status; without those that none has. */
+/** The number of servers in each status that users see. A status that no server has is left out. */
 export function serverCounts(db: Executor): Promise<readonly StatusCount[]> {
   return COUNTS.read(db, 'servers by status', async () => {
     const counts = new Map<ApiStatus, number>()

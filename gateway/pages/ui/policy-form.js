@@ -40,7 +40,7 @@ function typed(policy) {
 
 const linesIn = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
 
-/** What differs from before, as the API and the command line want it. Throws an `Error` about what is not understood. */
+/** The fields that differ from before, for the API, and the options of the command line that say the same. Throws an `Error` for a line that it cannot read. */
 function changeOf(before, values) {
   const body = {}
   const options = []
