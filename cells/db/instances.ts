@@ -73,8 +73,23 @@ const UPDATE_SEEN = statement(
     .where(and(isThis, eq(instances.version, p('seenVersion')))),
 )
 
+const TAKE_FOR_DELETE = statement(
+  builder
+    .update(instances)
+    .set({
+      version: sql`version + 1`,
+      taskState: 'deleting',
+      sagaId: sql`${p('taker')}`,
+      sealedSecrets: null,
+      updatedAt: now,
+    })
+    .where(and(isThis, eq(instances.version, p('seenVersion')))),
+)
+
+/** A saga owns one instance only, so each matches its own. */
 const REMOVE = statement(
   builder.delete(instances).where(and(isThis, eq(instances.sagaId, p('owner')))),
+  { keys: ['id', 'owner'] },
 )
 
 const INSTANCES = new Lookup<InstanceRow>(
@@ -175,15 +190,18 @@ export async function updateSeenInstance(
   return affectedRows === 1
 }
 
-/** The same, only queued: the transaction fails with `otherwise` when something has changed it. */
-export function queueSeenInstance(
+/**
+ * Gives the instance to a saga that deletes it, for good; only queued: the transaction fails with `otherwise` when
+ * something has changed the instance since `seen` was read.
+ */
+export function queueTakeForDelete(
   tx: Tx,
   seen: Instance,
-  change: InstanceChange,
+  taker: SagaId,
   otherwise: () => Error,
 ): void {
-  const values = { ...changeValues(change), seenVersion: seen.version }
-  tx.queue(UPDATE_SEEN, values, { rows: 1, otherwise })
+  const { id, attempt, version: seenVersion } = seen
+  tx.queue(TAKE_FOR_DELETE, { id, attempt, seenVersion, taker }, { rows: 1, otherwise })
 }
 
 /** Afterwards the row is gone, if `owner` may change it; false when it may not, or did so before. */

@@ -102,6 +102,7 @@ const END = statement(
     .update(operations)
     .set({ ended: sql`${p('ended')}`, reason: sql`${p('reason')}` })
     .where(and(isAttempt, eq(operations.slot, BUILD_SLOT))),
+  { keys: ['serverId'] },
 )
 
 const SET_TRACE = statement(

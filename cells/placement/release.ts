@@ -32,6 +32,7 @@ const LOCKED = statement(heldWhere(eq(allocations.consumerId, p('consumer'))).fo
 
 const FORGET = statement(
   builder.delete(allocations).where(eq(allocations.consumerId, p('consumer'))),
+  { keys: ['consumer'] },
 )
 
 /** A type, not an interface: it is logged as JSON. */

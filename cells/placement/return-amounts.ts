@@ -14,10 +14,11 @@ const RETURN_AMOUNTS = statement(
       vcpusUsed: sql`vcpus_used - ${p('vcpus')}`,
       memoryMbUsed: sql`memory_mb_used - ${p('memoryMb')}`,
       diskGbUsed: sql`disk_gb_used - ${p('diskGb')}`,
-      instances: sql`instances - 1`,
+      instances: sql`instances - ${p('instances')}`,
       generation: sql`generation + 1`,
     })
     .where(eq(resourceProviders.id, p('provider'))),
+  { sums: ['vcpus', 'memoryMb', 'diskGb', 'instances'] },
 )
 
 const RETURN_CUSTOM_AMOUNTS = statement(
@@ -30,6 +31,7 @@ const RETURN_CUSTOM_AMOUNTS = statement(
         eq(customResources.resourceClass, p('resourceClass')),
       ),
     ),
+  { sums: ['amount'] },
 )
 
 /** Counts one consumer less on the provider, with what it held there. */
@@ -38,7 +40,7 @@ export function queueAmountsReturn(
   provider: HostId,
   { custom = {}, ...held }: Resources,
 ): void {
-  tx.queue(RETURN_AMOUNTS, { provider, ...held })
+  tx.queue(RETURN_AMOUNTS, { provider, instances: 1, ...held })
   for (const [resourceClass, amount] of Object.entries(custom))
     tx.queue(RETURN_CUSTOM_AMOUNTS, { provider, resourceClass, amount })
 }

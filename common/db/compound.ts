@@ -12,6 +12,7 @@ export interface Bound {
   readonly values: readonly unknown[]
   /** As a `Statement` has them. */
   readonly sums?: readonly number[] | undefined
+  readonly keys?: readonly number[] | undefined
   readonly expected?: Expected | undefined
 }
 

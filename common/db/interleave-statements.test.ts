@@ -72,3 +72,21 @@ test.each([
     { text, values: [2] },
   ])
 })
+
+test('the same change of several rows is one change of all of them, for those that differ in nothing but their keys', () => {
+  const text = 'delete from `a` where `id` = ? and `owner` = ? and `attempt` = ? and `n` = 4'
+  const remove = (id: string, attempt: number) => [
+    { text, values: [id, `${id}-owner`, attempt], keys: [0, 1], expected: { rows: 2, otherwise } },
+  ]
+
+  const removals = interleaveStatements([remove('x', 1), remove('y', 2), remove('z', 1)])
+
+  expect(removals.map((each) => [each.text, each.values, each.expected?.rows])).toEqual([
+    [
+      'delete from `a` where `id` in (?, ?) and `owner` in (?, ?) and `attempt` = ? and `n` = 4',
+      ['x', 'z', 'x-owner', 'z-owner', 1],
+      4,
+    ],
+    [text, ['y', 'y-owner', 2], 2],
+  ])
+})

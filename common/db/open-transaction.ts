@@ -213,5 +213,6 @@ export class OpenTransaction implements Tx {
 
 /** The statement with its values. */
 export function boundOf(statement: Statement, values: StatementValues): Bound {
-  return { text: statement.text, values: statement.bind(values), sums: statement.sums }
+  const { text, sums, keys } = statement
+  return { text, values: statement.bind(values), sums, keys }
 }

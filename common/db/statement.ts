@@ -13,6 +13,8 @@ export interface Statement {
   readonly text: string
   /** Places of the values that add up where it runs once for several transactions; absent: it runs for each. */
   readonly sums?: readonly number[] | undefined
+  /** Places of the values that are listed where it runs once for several transactions; absent: it runs for each. */
+  readonly keys?: readonly number[] | undefined
   bind(values: Readonly<Record<string, unknown>>): readonly unknown[]
 }
 
@@ -28,10 +30,15 @@ export interface StatementOptions {
    * of them, if all other values are the same. Empty: running it once does as much as running it again.
    */
   readonly sums?: readonly string[]
+  /**
+   * Names of placeholders in conditions `column = ?`. Running the statement once for the rows with any of their values
+   * does as much as running it with each of them, if all other values are the same.
+   */
+  readonly keys?: readonly string[]
 }
 
 /** Freezes a drizzle query whose variable parts are `sql.placeholder(name)`; every placeholder must be bound. */
-export function statement(query: Query, { sums }: StatementOptions = {}): Statement {
+export function statement(query: Query, { sums, keys }: StatementOptions = {}): Statement {
   const { sql: text, params } = query.toSQL()
   // A statement that is sent as text gets its values in place of every question mark, even of one within a string.
   if (text.split('?').length - 1 !== params.length)
@@ -40,6 +47,7 @@ export function statement(query: Query, { sums }: StatementOptions = {}): Statem
   return {
     text,
     sums: sums && placesOf(params, sums),
+    keys: keys && keyPlacesOf(text, params, keys),
     bind: (values) => slots.map((slot) => slot(values)),
   }
 }
@@ -50,6 +58,23 @@ function placesOf(params: readonly unknown[], names: readonly string[]): readonl
     return is(name, Placeholder) && names.includes(name.name) ? [place] : []
   })
 }
+
+/** Throws where a value is not what a column is compared with: no list could stand in its place. */
+function keyPlacesOf(
+  text: string,
+  params: readonly unknown[],
+  names: readonly string[],
+): readonly number[] {
+  const places = placesOf(params, names)
+  const before = text.split('?')
+  const other = places.find((place) => !before[place]!.endsWith(EQUALS))
+  if (other !== undefined || places.length === 0)
+    throw new Error(`A statement compares no column with ${names.join(', ')}: ${text}`)
+  return places
+}
+
+/** How a condition on a key ends before its value. */
+export const EQUALS = ' = '
 
 const dialect = new MySqlDialect()
 

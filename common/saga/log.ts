@@ -71,6 +71,7 @@ const HOLD = statement(
         isUnfinished,
       ),
     ),
+  { keys: ['id'] },
 )
 
 const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))

@@ -88,6 +88,7 @@ const MARK_DELETING = statement(
     .update(serverIndex)
     .set({ isDeleting: true, updatedAt: now })
     .where(and(isServer, isThere)),
+  { keys: ['serverId'] },
 )
 
 interface Said {

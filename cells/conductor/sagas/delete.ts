@@ -14,7 +14,7 @@ import { queueFeedRow } from '../../db/feed.ts'
 import {
   findInstance,
   queueRemoval,
-  queueSeenInstance,
+  queueTakeForDelete,
   removeOwnInstance,
   updateOwnInstance,
 } from '../../db/instances.ts'
@@ -48,7 +48,7 @@ const take: LocalStep<Conductor, DeleteParams> = {
   name: 'take',
   run: async (tx, { params, sagaId }) => {
     const { instance } = params
-    queueSeenInstance(tx, instance, { to: deleting(params, sagaId) }, () => {
+    queueTakeForDelete(tx, instance, sagaId, () => {
       return new Failure('conflict', `Instance ${instance.id} has just changed.`)
     })
     return null

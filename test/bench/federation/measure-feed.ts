@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { instanceView } from '#cells/conductor/instance.ts'
 import { queueFeedRow } from '#cells/db/feed.ts'
-import { instancePage, queueSeenInstance } from '#cells/db/instances.ts'
+import { instancePage, updateSeenInstance } from '#cells/db/instances.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger } from '#common/log.ts'
@@ -83,8 +83,9 @@ async function changerOf(
     const seen = servers[place]!
     const to = { ...seen, version: seen.version + 1 }
     servers[place] = to
-    await db.transaction((tx) => {
-      queueSeenInstance(tx, seen, { to }, () => new Error(`${seen.id} has changed by itself`))
+    await db.transaction(async (tx) => {
+      if (!(await updateSeenInstance(tx, seen, { to })))
+        throw new Error(`${seen.id} has changed by itself`)
       queueFeedRow(tx, [{ kind: 'instance', view: instanceView(to) }])
     })
     bus.publish(innerSubject(id, 'feed-changed'))
