@@ -62,12 +62,19 @@ const EMPTY: Serialize = () => ''
 
 /** Makes an operation of the document callable. */
 export function createOperation(source: OperationSource, compiler: Compiler): Operation {
-  const { node } = source
-  const schemaOf = (version: Microversion, status: number) =>
-    responseSchema(node, version, status, String(node['operationId']))
+  const { responses: documented, ...node } = source.node
+  const id = String(node['operationId'])
+  const responses = responsesOf(documented)
+  const breakpoints = breakpointsOf(documented)
+  const schemaOf = (version: Microversion, status: number) => {
+    const response = responses.get(status)
+    if (response === undefined || !existsAt(response, version))
+      throw new Error(`${id} has no response ${status} at ${version}`)
+    return responseSchema(response, version)
+  }
 
   return {
-    id: String(node['operationId']),
+    id,
     method: source.method,
     path: source.path,
     action: source.action,
@@ -77,13 +84,13 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
     isPaged: hasLimit(node['parameters']),
     absentAs: node['x-absent'] === 400 ? 400 : 404,
     isAvailable: (version) => existsAt(node, version),
-    successStatus: perVersion(node['responses'], (version) => successStatus(node, version)),
-    request: requests(source, compiler),
-    response: perStatus(node['responses'], (version, status) => {
+    successStatus: perStretch(breakpoints, (version) => successStatus(responses, version, id)),
+    request: requests(node, source.action, compiler),
+    response: perStatus(breakpoints, (version, status) => {
       const schema = schemaOf(version, status)
       if (schema === undefined) return EMPTY
       const serialize = compiler.serializer(schema)
-      return mayBeEmpty(node, status)
+      return mayBeEmpty(responses, status)
         ? (value) => (value === undefined ? '' : serialize(value))
         : serialize
     }),
@@ -91,7 +98,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
       const schema = schemaOf(version, status)
       const isEmpty = body === undefined || body === ''
       if (schema === undefined) return isEmpty ? [] : [`${status} has no body`]
-      if (isEmpty && mayBeEmpty(node, status)) return []
+      if (isEmpty && mayBeEmpty(responses, status)) return []
       const validate = compiler.validator(schema)
       if (validate(body)) return []
       return (validate.errors ?? []).map(
@@ -104,7 +111,8 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
 
 /** Microversions of one stretch share the compiled validators; each has its own wrapper, which names it in messages. */
 function requests(
-  { node, action }: OperationSource,
+  node: Node,
+  action: string | undefined,
   compiler: Compiler,
 ): (version: Microversion) => RequestContract {
   const bodies = perVersion(node['requestBody'], (version) =>
@@ -135,12 +143,18 @@ function hasLimit(parameters: unknown): boolean {
   return all.some((each) => isNode(each) && each['in'] === 'query' && each['name'] === 'limit')
 }
 
-/** Remembers what was made per stretch of microversions with equal projections. */
 function perVersion<T>(
   annotated: unknown,
   make: (version: Microversion) => T,
 ): (version: Microversion) => T {
-  const breakpoints = breakpointsOf(annotated)
+  return perStretch(breakpointsOf(annotated), make)
+}
+
+/** Remembers what was made per stretch of microversions with equal projections. */
+function perStretch<T>(
+  breakpoints: readonly number[],
+  make: (version: Microversion) => T,
+): (version: Microversion) => T {
   const made = new Map<number, T>()
   const byVersion = new Map<Microversion, T>()
   return (version) => {
@@ -155,45 +169,47 @@ function perVersion<T>(
 }
 
 function perStatus<T>(
-  annotated: unknown,
+  breakpoints: readonly number[],
   make: (version: Microversion, status: number) => T,
 ): (version: Microversion, status: number) => T {
   const byStatus = new Map<number, (version: Microversion) => T>()
   return (version, status) => {
     let ofStatus = byStatus.get(status)
     if (ofStatus === undefined) {
-      ofStatus = perVersion(annotated, (at) => make(at, status))
+      ofStatus = perStretch(breakpoints, (at) => make(at, status))
       byStatus.set(status, ofStatus)
     }
     return ofStatus(version)
   }
 }
 
-function successStatus(node: Node, version: Microversion): number {
-  const responses = isNode(node['responses']) ? node['responses'] : {}
-  const success = Object.keys(responses).filter(
-    (status) => Number(status) < 400 && existsAt(responses[status], version),
+type Responses = ReadonlyMap<number, Node>
+
+/** As a map: V8 keeps 5 KB for each object whose keys are numbers like 404. */
+function responsesOf(documented: unknown): Responses {
+  const entries = Object.entries(isNode(documented) ? documented : {})
+  return new Map(
+    entries.flatMap(([status, response]) => (isNode(response) ? [[Number(status), response]] : [])),
   )
-  if (success.length === 0)
-    throw new Error(`${String(node['operationId'])} has no success at ${version}`)
-  return Math.min(...success.map(Number))
+}
+
+function successStatus(responses: Responses, version: Microversion, id: string): number {
+  const success = [...responses].filter(
+    ([status, response]) => status < 400 && existsAt(response, version),
+  )
+  if (success.length === 0) throw new Error(`${id} has no success at ${version}`)
+  return Math.min(...success.map(([status]) => status))
 }
 
 /** Undefined when the response has no content. */
-function responseSchema(node: Node, version: Microversion, status: number, id: string): unknown {
-  const responses = isNode(node['responses']) ? node['responses'] : {}
-  const response = responses[String(status)]
-  if (!isNode(response) || !existsAt(response, version))
-    throw new Error(`${id} has no response ${status} at ${version}`)
+function responseSchema(response: Node, version: Microversion): unknown {
   const schema = contentSchema(response, version)
   return schema === undefined ? undefined : projectSchema(schema, version)
 }
 
 /** True for a response that `x-may-be-empty` says comes without its content, too. */
-function mayBeEmpty(node: Node, status: number): boolean {
-  const responses = isNode(node['responses']) ? node['responses'] : {}
-  const response = responses[String(status)]
-  return isNode(response) && response['x-may-be-empty'] === true
+function mayBeEmpty(responses: Responses, status: number): boolean {
+  return responses.get(status)?.['x-may-be-empty'] === true
 }
 
 /**
