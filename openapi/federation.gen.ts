@@ -315,7 +315,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Moves a server to another cell, with its id, ports, addresses, metadata and quota.
-         * @description The server is shut down, its disk is saved as an image, and the other cell builds it from that; it ends as it was, active or stopped. Until the other cell has it, the operation can be cancelled. A server that no other cell can build returns to its cell. While a move runs, a repeat returns it. Servers with volumes are not moved.
+         * @description The server is shut down, its disk is saved as an image, and the other cell builds it from that; it ends as it was, active or stopped. Until the other cell has it, the operation can be cancelled. A server that no other cell can build returns to its cell. While a move runs, a repeat returns it. Servers with volumes are not moved. Users may move a server whose placement policy lets them (`users_may_move`), and see and cancel its moves.
          */
         readonly post: operations["moveServer"];
         readonly delete?: never;
@@ -1846,6 +1846,8 @@ export interface components {
              * @enum {string}
              */
             readonly on_guest_failure: "none" | "restart";
+            /** @description True if members of a project may move its servers to other cells. */
+            readonly users_may_move: boolean;
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -4164,6 +4166,8 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly on_guest_failure?: "none" | "restart";
+                    /** @description False by default. */
+                    readonly users_may_move?: boolean;
                 };
             };
         };
@@ -4282,6 +4286,8 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly on_guest_failure?: "none" | "restart";
+                    /** @description False by default. */
+                    readonly users_may_move?: boolean;
                 };
             };
         };

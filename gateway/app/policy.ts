@@ -26,6 +26,10 @@ const WHO = {
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
     caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
+  /** Readers of a project, and of the whole system. */
+  'project-or-system-reader': (caller: Caller) =>
+    caller.isAdmin ||
+    ((caller.projectId !== null || caller.isSystemScoped) && caller.roles.has('reader')),
   /** Readers of the whole system, and of the domain the token is for: objects outside the domain are refused inside. */
   'domain-reader': (caller: Caller) =>
     caller.isAdmin ||

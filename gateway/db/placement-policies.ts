@@ -51,6 +51,8 @@ export interface PlacementRules {
   readonly onHostFailure: 'evacuate' | 'restart'
   /** What becomes of servers whose guest has ended by itself: they stay off, or are started again. */
   readonly onGuestFailure: 'none' | 'restart'
+  /** True: users may move their servers to other cells. */
+  readonly usersMayMove: boolean
 }
 
 /** Of a policy that says nothing. */
@@ -62,6 +64,7 @@ export const NO_RULES: PlacementRules = {
   costWeight: 0,
   onHostFailure: 'evacuate',
   onGuestFailure: 'none',
+  usersMayMove: false,
 }
 
 /** To whose servers a policy applies. */

@@ -28,6 +28,7 @@ const LIMIT_MS = 60_000
 let cloud: Cloud
 let demo: ApiClient
 let admin: ApiClient
+let stranger: ApiClient
 let north: CloudCell
 let south: CloudCell
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
   cloud = await startCloud({ cells: 2, hostsPerCell: 1, gateways: 2 })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
+  stranger = cloud.as('stranger')
   ;[north, south] = cloud.cells as [CloudCell, CloudCell]
 })
 beforeEach(async () => {
@@ -65,6 +67,11 @@ async function cellOf(id: string): Promise<string | null> {
     await admin.get<{ servers: readonly (Named & { cell: string | null })[] }>(`${ROOT}/servers`)
   ).body
   return servers.find((each) => each.id === id)!.cell
+}
+
+async function hostOf(cell: CloudCell): Promise<string> {
+  const { hosts } = (await admin.get<{ hosts: readonly Named[] }>(`${ROOT}/hosts`)).body
+  return hosts.find(({ name }) => name === cell.computes[0]!.name)!.id
 }
 
 const guestsOf = async (cell: CloudCell) =>
@@ -147,6 +154,37 @@ test('what cannot be moved is refused, with the reason, and keeps running', asyn
   await act(demo, id, { unpause: null })
   await untilStatus(demo, id, 'ACTIVE')
   expect((await demo.post(`${ROOT}/servers/${id}/move`, {})).status).toBe(403)
+  await deleteServer(demo, id)
+})
+
+test('users move their servers where the placement policy lets them, and see and cancel no other moves', async () => {
+  const { id } = await freeServer(north)
+  const ask = (by: ApiClient) =>
+    by.post<Operation>(`${ROOT}/servers/${id}/move`, { cell: south.name })
+  const operation = (of: string) => `${ROOT}/operations/${of}`
+  const isForbidden = await ask(demo)
+  expect(isForbidden.status).toBe(403)
+  expect(JSON.stringify(isForbidden.body)).toContain('no policy lets users move their servers')
+
+  const policy = `${ROOT}/placement-policies`
+  await admin.post(policy, { name: 'roam', is_default: true, users_may_move: true })
+  const begun = await waitFor('every gateway to have the policy', async () => {
+    const { status, body } = await ask(demo)
+    return status === 202 ? body : undefined
+  })
+  expect((await stranger.get(operation(begun.id))).status).toBe(404)
+  expect((await stranger.post(`${operation(begun.id)}/cancel`, {})).status).toBe(404)
+  expect(await endOfOperation(demo, begun.id)).toMatchObject({ state: 'done' })
+  expect(await cellOf(id)).toBe(south.name)
+
+  expect((await stranger.post(`${ROOT}/servers/${id}/move`, {})).status).toBe(404)
+  const host = await hostOf(south)
+  const { body: drain } = await admin.post<Operation>(`${ROOT}/hosts/${host}/drain`, {})
+  expect((await demo.get(operation(drain.id))).status).toBe(404)
+  expect((await demo.post(`${operation(drain.id)}/cancel`, {})).status).toBe(404)
+  expect((await admin.post(`${operation(drain.id)}/cancel`, {})).status).toBe(200)
+  await admin.call('PATCH', `${ROOT}/hosts/${host}`, { is_cordoned: false })
+  await admin.delete(`${policy}/roam`)
   await deleteServer(demo, id)
 })
 
@@ -255,10 +293,9 @@ test('a server that is deleted on its way is gone everywhere', async () => {
 
 test('a host whose cell has no other is drained into another cell, if that is asked for', async () => {
   const servers = [await freeServer(north), await freeServer(north)]
-  const { hosts } = (await admin.get<{ hosts: readonly Named[] }>(`${ROOT}/hosts`)).body
-  const host = hosts.find(({ name }) => name === north.computes[0]!.name)!
+  const host = await hostOf(north)
 
-  const { body: begun } = await admin.post<Operation>(`${ROOT}/hosts/${host.id}/drain`, {
+  const { body: begun } = await admin.post<Operation>(`${ROOT}/hosts/${host}/drain`, {
     to_other_cells: true,
   })
 
@@ -268,5 +305,5 @@ test('a host whose cell has no other is drained into another cell, if that is as
     expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
     await deleteServer(demo, id)
   }
-  await admin.call('PATCH', `${ROOT}/hosts/${host.id}`, { is_cordoned: false })
+  await admin.call('PATCH', `${ROOT}/hosts/${host}`, { is_cordoned: false })
 })

@@ -11,8 +11,9 @@ import type { Handler } from '../../http/operation.ts'
 import { operationView, progressView } from '../../views/federation/operation.ts'
 
 /** POST /v1/operations/{operation}/cancel */
-export const cancelOperation: Handler<operations['cancelOperation']> = async ({ app, params }) => {
-  const ended = await cancel(app.compute, params.operation)
+export const cancelOperation: Handler<operations['cancelOperation']> = async (call) => {
+  const { app, context, params } = call
+  const ended = await cancel(app.compute, context, params.operation)
   return { body: operationView(ended, app.compute.cells) }
 }
 
@@ -38,9 +39,9 @@ export const listOperations: Handler<operations['listOperations']> = async ({ ap
 
 /** GET /v1/operations/{operation} */
 export const showOperation: Handler<operations['showOperation']> = async (call) => {
-  const { app, params, query, raw } = call
+  const { app, context, params, query, raw } = call
   const { wait = 0 } = query
-  const operation = await awaitOperation(app.compute, params.operation, wait, raw.signal())
+  const operation = await awaitOperation(app.compute, context, params.operation, wait, raw.signal())
   const servers = await serversLeft(app.db, operation)
   const progress = await drainProgress(app.db, operation, new Date(app.compute.clock.now()))
   const shown = progress === undefined ? {} : progressView(progress)

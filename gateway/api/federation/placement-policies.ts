@@ -87,6 +87,7 @@ function changeOf(body: Body): PolicyChange {
       costWeight: body.cost_weight,
       onHostFailure: body.on_host_failure,
       onGuestFailure: body.on_guest_failure,
+      usersMayMove: body.users_may_move,
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

@@ -45,9 +45,8 @@ export const moveServer: Handler<operations['moveServer']> = async (call) => {
   const { app, context, params, body, links, raw } = call
   const { cells } = app.compute
   const { cell = null, reason = null } = body
-  const to = cell === null ? null : await findOperatedCell(app.db, cells, cell)
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
-  const operation = await moveToCell(app.compute, context, params.server, { to, reason }, key)
+  const operation = await moveToCell(app.compute, context, params.server, { to: cell, reason }, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, cells), headers }
 }

@@ -6,9 +6,12 @@ import type { OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { beginServerMove, runningMoveOf, type ServerMoveRecord } from '../../db/server-moves.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
+import { findOperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
 import { oncePerKey } from '../once-per-key.ts'
+import { appliedPolicy } from '../placement-policies/applied-policy.ts'
+import { isAllowed } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { chooseForServer } from '../sagas/choose-for-server.ts'
 import { mayLeaveCell } from '../server-groups/members.ts'
@@ -18,25 +21,29 @@ import { showServer } from '../servers/list/show-server.ts'
 import { findOperation } from './operations.ts'
 
 export interface MoveToCell {
-  /** Null: any other cell that can take it. */
-  readonly to: { readonly id: CellId; readonly name: string } | null
+  /** Its id or name; null: any other cell that can take the server. */
+  readonly to: string | null
   readonly reason: string | null
 }
 
+type Destination = { readonly id: CellId; readonly name: string } | null
+
 /**
  * Begins to move a server to another cell, or returns the operation that does so already, or did under this key. Throws
- * `not-found`; `conflict` for a server that cannot be moved now, or that no such cell can take; `unavailable` while its
- * own cell is unreachable.
+ * `not-found`; `forbidden` for a user whose placement policy does not let them; `conflict` for a server that cannot be
+ * moved now, or that no such cell can take; `unavailable` while its own cell is unreachable.
  */
 export async function moveToCell(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { to, reason }: MoveToCell,
+  { to: wanted, reason }: MoveToCell,
   key: IdempotencyKey | null = null,
 ): Promise<OperationRecord> {
   const { db, cells } = compute
   const server = await showServer(db, context, id)
+  if (!isAllowed(context, 'federation:servers:move:other')) await refuseUnlessLet(compute, server)
+  const to = wanted === null ? null : await findOperatedCell(db, cells, wanted)
   const { operationId } = await oncePerKey(db, key, async (tx) => {
     const running = await runningMoveOf(tx, server.id)
     if (running !== undefined) return { operationId: sameMove(running, server, to) }
@@ -54,10 +61,26 @@ export async function moveToCell(
   return findOperation(db, operationId)
 }
 
+/** Throws `forbidden`, unless the placement policy of the server lets users move it. */
+async function refuseUnlessLet(
+  { db, placementPolicies }: Compute,
+  { id, projectId, flavor }: ServerRecord,
+): Promise<void> {
+  const hint = (await findRequestSpec(db, id))?.spec.policyHint
+  const subject = { projectId, flavorId: flavor.id, hint }
+  const policy = appliedPolicy(placementPolicies.all(), subject)
+  if (policy?.rules.usersMayMove === true) return
+  const lets = policy === null ? 'no policy lets' : `placement policy ${policy.name} does not let`
+  throw new Failure(
+    'forbidden',
+    `Server ${id} cannot be moved: ${lets} users move their servers. Ask an administrator.`,
+  )
+}
+
 function sameMove(
   { id, toCellId }: Pick<ServerMoveRecord, 'id' | 'toCellId'>,
   server: ServerRecord,
-  to: MoveToCell['to'],
+  to: Destination,
 ): string {
   if (to === null || to.id === toCellId) return id
   throw refusal(server, `operation ${id} moves it elsewhere. Cancel that first.`)
@@ -66,7 +89,7 @@ function sameMove(
 /** Throws `conflict` for a server that is in no state to be moved. */
 function movable(
   server: ServerRecord,
-  to: MoveToCell['to'],
+  to: Destination,
 ): { readonly cellId: CellId; readonly formerState: 'active' | 'stopped' } {
   const { cellId, vmState, taskState, volumes } = server
   if (cellId === null) throw refusal(server, 'it is in no cell. Rebuild or delete it.')
@@ -85,7 +108,7 @@ async function refuseUntakeable(
   tx: Tx,
   compute: Compute,
   server: ServerRecord,
-  to: MoveToCell['to'],
+  to: Destination,
 ): Promise<void> {
   const { id: serverId, projectId, cellId, flavor } = server
   const request = await findRequestSpec(tx, serverId)

@@ -10,6 +10,7 @@ import {
   serversOfRecovery,
 } from '../../db/cell-recoveries.ts'
 import { findCellSaga, listCellSagas } from '../../db/cell-sagas.ts'
+import { findServer } from '../../db/find-server.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
   endDrain,
@@ -23,6 +24,8 @@ import { continueRow, findStuckRow, listStuckRows } from '../../db/reconciler-ro
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
 import { cancelServerMove, findServerMove, SERVER_MOVE } from '../../db/server-moves.ts'
 import type { Compute } from '../compute.ts'
+import { isAllowed } from '../policy.ts'
+import type { Caller } from '../request-context.ts'
 import { continueInCell } from './cell-sagas.ts'
 
 /** After every id there can be. */
@@ -74,18 +77,46 @@ export async function findOperation(db: Executor, id: string): Promise<Operation
       (await findCellSaga(db, id)) ??
       (await findStuckRow(db, id)))
     : undefined
-  if (found === undefined) throw new Failure('not-found', `There is no operation with id ${id}.`)
+  if (found === undefined) throw unknownOperation(id)
   return found
+}
+
+function unknownOperation(id: string): Failure {
+  return new Failure('not-found', `There is no operation with id ${id}.`)
+}
+
+/** The rules for what is not a user's own. */
+const OF_OTHERS = {
+  show: 'federation:operations:show:other',
+  cancel: 'federation:operations:cancel:other',
+} as const
+
+/**
+ * The operation, if the caller may do this with it: users with moves of their own servers only. Throws `not-found`.
+ */
+async function findOwnOperation(
+  db: Executor,
+  caller: Caller,
+  id: string,
+  what: keyof typeof OF_OTHERS,
+): Promise<OperationRecord> {
+  const operation = await findOperation(db, id)
+  if (isAllowed(caller, OF_OTHERS[what])) return operation
+  const server =
+    operation.kind === SERVER_MOVE ? await findServer(db, operation.subjectId) : undefined
+  if (server === undefined || server.projectId !== caller.projectId) throw unknownOperation(id)
+  return operation
 }
 
 /** The operation once it has ended, or as it is after so many seconds. Throws `not-found`. */
 export async function awaitOperation(
   { db, operations }: Pick<Compute, 'db' | 'operations'>,
+  caller: Caller,
   id: string,
   seconds: number,
   signal: AbortSignal,
 ): Promise<OperationRecord> {
-  const operation = await findOperation(db, id)
+  const operation = await findOwnOperation(db, caller, id, 'show')
   if (operation.endedAt !== null || seconds === 0) return operation
   await operations.ended(id, AbortSignal.any([signal, AbortSignal.timeout(1_000 * seconds)]))
   return findOperation(db, id)
@@ -143,9 +174,10 @@ async function cancelMove(db: Transactional, id: string): Promise<OperationRecor
  */
 export async function cancelOperation(
   { db, operations }: Pick<Compute, 'db' | 'operations'>,
+  caller: Caller,
   id: string,
 ): Promise<OperationRecord> {
-  const { kind, state } = await findOperation(db, id)
+  const { kind, state } = await findOwnOperation(db, caller, id, 'cancel')
   if (kind === SERVER_MOVE) return cancelMove(db, id)
   const drain = await findHostDrain(db, id)
   const recovery = await findCellRecovery(db, id)

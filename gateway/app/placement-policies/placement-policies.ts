@@ -138,6 +138,7 @@ function given({
   costWeight,
   onHostFailure,
   onGuestFailure,
+  usersMayMove,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
@@ -147,6 +148,7 @@ function given({
     ...(costWeight !== undefined && { costWeight }),
     ...(onHostFailure !== undefined && { onHostFailure }),
     ...(onGuestFailure !== undefined && { onGuestFailure }),
+    ...(usersMayMove !== undefined && { usersMayMove }),
   }
 }
 

@@ -95,6 +95,8 @@ function withRules(command: Command): Command {
     .option('--no-default', 'Do not apply it to other servers')
     .option('--selectable', 'Let users choose it with the scheduler hint policy=NAME')
     .option('--no-selectable', 'Let users not choose it')
+    .option('--users-may-move', 'Let users move their servers to other cells')
+    .option('--no-users-may-move', 'Let only administrators move its servers')
     .option(
       '--tolerate <taints...>',
       'Taints that its servers tolerate, each as KEY[=VALUE][:EFFECT]',

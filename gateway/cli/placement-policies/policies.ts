@@ -22,6 +22,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly costWeight?: number
   readonly onHostFailure?: Policy['on_host_failure']
   readonly onGuestFailure?: Policy['on_guest_failure']
+  readonly usersMayMove?: boolean
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -38,6 +39,7 @@ const LISTING: Listing<Policy> = {
     { head: 'LIMITS', of: ({ limits }) => limits && limitsText(limits) },
     { head: 'ON HOST FAILURE', of: ({ on_host_failure }) => on_host_failure, isWide: true },
     { head: 'ON GUEST FAILURE', of: ({ on_guest_failure }) => on_guest_failure, isWide: true },
+    { head: 'USERS MAY MOVE', of: ({ users_may_move }) => users_may_move, isWide: true },
     { head: 'COST WEIGHT', of: ({ cost_weight }) => cost_weight, isWide: true },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -117,6 +119,7 @@ function changeOf(options: PolicyOptions): Change {
     costWeight,
     onHostFailure,
     onGuestFailure,
+    usersMayMove,
   } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
@@ -132,6 +135,7 @@ function changeOf(options: PolicyOptions): Change {
     cost_weight: costWeight,
     on_host_failure: onHostFailure,
     on_guest_failure: onGuestFailure,
+    users_may_move: usersMayMove,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

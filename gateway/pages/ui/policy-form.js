@@ -14,6 +14,7 @@ const NEW = {
   cost_weight: 0,
   on_host_failure: 'evacuate',
   on_guest_failure: 'none',
+  users_may_move: false,
   ...{ projects: [], flavors: [], tolerations: [], preference: [], spread: null, limits: null },
 }
 const LISTS = [
@@ -33,9 +34,9 @@ export function EditPolicy({ id: name }) {
 
 /** What people type for a policy. */
 function typed(policy) {
-  const { name, description, is_default, is_selectable, cost_weight: cost, on_host_failure, on_guest_failure } = policy
+  const { name, description, is_default, is_selectable, cost_weight: cost, on_host_failure, on_guest_failure, users_may_move } = policy
   const lines = Object.fromEntries(Object.entries(linesOf(policy)).map(([key, texts]) => [key, texts.join('\n')]))
-  return { name, description: description ?? '', is_default, is_selectable, cost_weight: String(cost), on_host_failure, on_guest_failure, ...lines }
+  return { name, description: description ?? '', is_default, is_selectable, cost_weight: String(cost), on_host_failure, on_guest_failure, users_may_move, ...lines }
 }
 
 const linesIn = (text) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
@@ -52,7 +53,7 @@ function changeOf(before, values) {
       options.push(lines.length === 0 ? `--no-${OPTION[key]}` : `--${OPTION[key]} ${lines.map(word).join(' ')}`)
     } else if (typeof value === 'boolean') {
       body[key] = value
-      options.push(`--${value ? '' : 'no-'}${key.slice('is_'.length)}`)
+      options.push(`--${value ? '' : 'no-'}${key.replace(/^is_/, '').replaceAll('_', '-')}`)
     } else {
       body[key] = key === 'cost_weight' ? Number(value) : value.trim() || null
       options.push(`--${key.replaceAll('_', '-')} ${word(value.trim())}`)
@@ -74,6 +75,7 @@ function Form({ policy, name }) {
     h(Text, { ...field, name: 'spread', label: 'Spread the servers of each project: cell or zone[:MAX_SKEW[:required]]' }),
     h(Check, { ...field, name: 'is_default', label: 'It applies to servers to which no other policy applies' }),
     h(Check, { ...field, name: 'is_selectable', label: 'Users may choose it, by the hint policy' }),
+    h(Check, { ...field, name: 'users_may_move', label: 'Users may move their servers to other cells' }),
     h(Text, { ...field, name: 'cost_weight', label: 'Weight of prices; 0: they do not count', type: 'number', min: 0, max: 1_000, step: 'any' }),
     h(Choice, { ...field, name: 'on_host_failure', label: 'Servers whose host fails', options: [['evacuate', 'are built on another'], ['restart', 'wait for it']] }),
     h(Choice, { ...field, name: 'on_guest_failure', label: 'Servers whose guest fails', options: [['none', 'stay off'], ['restart', 'are started again']] }),

@@ -26,6 +26,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
     cost_weight: rules.costWeight,
     on_host_failure: rules.onHostFailure,
     on_guest_failure: rules.onGuestFailure,
+    users_may_move: rules.usersMayMove,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }

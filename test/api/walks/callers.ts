@@ -40,6 +40,8 @@ export const MAY: Readonly<Record<Who | 'manager' | 'nobody', (caller: Caller) =
     (['project', 'domain', 'system'] as const).some((scope) => isIn(caller, scope, 'member')),
   reader: (caller) => isAdmin(caller) || isIn(caller, 'project', 'reader'),
   'system-reader': (caller) => isAdmin(caller) || isIn(caller, 'system', 'reader'),
+  'project-or-system-reader': (caller) =>
+    isAdmin(caller) || isIn(caller, 'project', 'reader') || isIn(caller, 'system', 'reader'),
   'domain-reader': (caller) =>
     isAdmin(caller) || isIn(caller, 'system', 'reader') || isIn(caller, 'domain', 'reader'),
   'domain-manager': (caller) => isAdmin(caller) || isIn(caller, 'domain', 'manager'),

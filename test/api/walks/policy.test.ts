@@ -92,4 +92,4 @@ test('every operation is refused to callers outside its rule, and to no other ca
     }
   }
   expect(problems).toEqual([])
-}, 180_000)
+}, 600_000)
