@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NatsConnection } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
@@ -10,25 +9,13 @@ import { type CellId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { startNats, stopNats } from '#deploy/nats.ts'
-import { eventSubject } from '#openapi/wire.ts'
+import { DeliveryProbe } from '#test/env/delivery-probe.ts'
 import { freshBus } from '#test/env/fresh-bus.ts'
 import { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { CellRegistry } from './registry.ts'
 
 const log = createLogger('test', 'error')
 const LIMIT_MS = 30_000
-
-/** Whether a subscription made now receives the heartbeats of the cell. */
-async function receivesHeartbeat(nats: NatsConnection, cell: ScriptedCell): Promise<boolean> {
-  let isReceived = false
-  const subject = eventSubject(cell.id, 'heartbeat')
-  const subscription = nats.subscribe(subject, { callback: () => void (isReceived = true) })
-  await nats.flush()
-  await cell.beatAndFlush()
-  await nats.flush()
-  subscription.unsubscribe()
-  return isReceived
-}
 
 test('a gateway that begins to listen while the bus exchanges its account hears the cells', async () => {
   await using parts = new AsyncDisposableStack()
@@ -38,19 +25,20 @@ test('a gateway that begins to listen while the bus exchanges its account hears 
   parts.defer(() => stopNats(directory))
   const id = newId<CellId>()
   const bus = parts.use(await freshBus([id], { directory, natsUrl, natsKeys }))
-  const cell = parts.use(await ScriptedCell.open(bus, id, 'north'))
+  parts.use(await ScriptedCell.open(bus, id, 'north'))
   const credentialsFile = await bus.gatewayCredentialsFile()
   const nats = await connectBus({ url: bus.url, credentialsFile, name: 'gateway' }, log)
   parts.defer(() => nats.close())
+  const probe = parts.use(await DeliveryProbe.open(bus, id))
   const mapping = { id, name: 'north', is_disabled: 0, weight: 1, lost_at: null }
   const db = { rows: () => Promise.resolve([mapping]) } as unknown as Executor
 
   await bus.repeatSlowly()
-  await waitFor('the bus to begin', async () => !(await receivesHeartbeat(nats, cell)), LIMIT_MS)
+  await probe.untilDeaf()
   const options = { db, nats, clock: systemClock, log, deadlineMs: 3_000 }
   const registry = parts.use(await CellRegistry.open(options))
   await nats.flush()
-  await waitFor('the bus to end', () => receivesHeartbeat(nats, cell), LIMIT_MS)
+  await probe.untilHearing()
 
   await waitFor('the heartbeat of the cell', () => registry.cell(id)?.isReachable, LIMIT_MS)
   expect(registry.cell(id)).toMatchObject({ name: 'north', sendsHeartbeats: true })

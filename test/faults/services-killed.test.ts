@@ -12,6 +12,7 @@ import {
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { DeliveryProbe } from '#test/env/delivery-probe.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { type PrivateServices, privateServices } from '#test/env/private-services.ts'
 
@@ -94,4 +95,17 @@ test('without MariaDB everything gets 503 with Retry-After, and all is well afte
   const { body } = await demo.get<{ servers: readonly Server[] }>(`${SERVERS}?name=after`)
   await untilStatus(demo, body.servers[0]?.id ?? '', 'ACTIVE', BACK_LIMIT_MS)
   await expectInvariants(cloud, BACK_LIMIT_MS)
+})
+
+// Last: the account of the gateways then names a cell that is nowhere, for which the bus looks again and again.
+test('hosts are waited for while the bus exchanges the account of the gateways', async () => {
+  const { bus, cells } = cloud.foundation
+  await using probe = await DeliveryProbe.open(bus, cells[0]!.id)
+
+  await bus.repeatSlowly()
+  await probe.untilDeaf()
+  const isWhole = cloud.waitUntilWhole()
+  await probe.untilHearing()
+
+  await isWhole
 })
