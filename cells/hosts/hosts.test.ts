@@ -8,6 +8,7 @@ import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { eventSubject, reportSubject } from '#openapi/wire.ts'
 import { tracesOf } from '#test/env/cell-engine.ts'
+import { Relay } from '#test/env/relay.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { testServices } from '#test/env/services.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
@@ -60,6 +61,23 @@ test('a host that reported before any process of the cell ran is met by its sign
   const process = await early.addProcess('late')
 
   await early.waitForHosts(process, 1)
+})
+
+test('a process that is back on the bus later than a host that has changed meanwhile knows the change', async () => {
+  await using cut = await testCell('cut')
+  await using wire = await Relay.open((await testServices()).natsUrl)
+  const process = await cut.addProcess('cut', { natsUrl: wire.url })
+  const before = await cut.addHost({ name: 'host', vcpus: 8 })
+  await cut.waitForHosts(process, 1)
+
+  wire.set('refuse')
+  await before[Symbol.asyncDispose]()
+  await cut.addHost({ name: 'host', id: before.id, vcpus: 16 })
+  wire.set('pass')
+
+  const { hosts } = process.cell.conductor
+  await expect.poll(() => hosts.get(before.id)?.inventory?.vcpus).toBe(16)
+  expect(hosts.states()).toMatchObject([{ isUp: true }])
 })
 
 test('usage is shown after a boot, in the snapshot at once and in the feed soon', async () => {
