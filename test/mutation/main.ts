@@ -33,13 +33,15 @@ async function mutate(area: Area) {
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
     concurrency: 1,
+    // A loaded machine slows tests down; a test counts as hanging only if that cannot be the cause.
+    timeoutMS: 60_000,
     tempDirName: join(homeDirectory, 'mutation'),
     ignorePatterns: ['/.weir', '/docs', '/test/clients', '/test/real'],
     // The copy that is mutated uses the programs unpacked for this checkout.
     buildCommand: `ln -sfn ${join(projectRoot, '.weir')} .weir`,
     // TypeScript 7 has no interface for programs, which Stryker needs only to rewrite this file.
     tsconfigFile: 'none.json',
-    reporters: [],
+    reporters: ['progress-append-only'],
     allowConsoleColors: false,
     logLevel: 'error',
   } as ConstructorParameters<typeof Stryker>[0])
