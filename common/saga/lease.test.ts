@@ -6,11 +6,11 @@ import { Database, type Executor } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import {
   acquireLease,
+  endAllLeases,
   endLeasesHeldBy,
   endProcessLease,
   HeldLease,
   releaseLease,
-  renewLease,
   seizeLease,
 } from './lease.ts'
 
@@ -57,7 +57,23 @@ test('seizing raises the generation, also for the same holder', async () => {
   const third = await seizeLease(db, 'process', 'b', TTL_MS)
 
   expect([first, second, third].map(({ generation }) => generation)).toEqual([1, 2, 3])
-  expect(await renewLease(db, first, TTL_MS)).toBe(false)
+  expect(await acquireLease(db, 'process', 'a', TTL_MS)).toBeUndefined()
+})
+
+test('a process that seizes a name while another does so as well is told', async () => {
+  const contested: Executor = {
+    orm: db.orm,
+    rows: (...call) => db.rows(...call),
+    run: async (...call) => {
+      const changed = await db.run(...call)
+      await seizeLease(db, 'contested', 'b', TTL_MS)
+      return changed
+    },
+  }
+
+  await expect(seizeLease(contested, 'contested', 'a', TTL_MS)).rejects.toThrow(
+    "Two processes run under the name 'contested'",
+  )
 })
 
 test('a lease written by a clock that was set back since is not waited for', async () => {
@@ -195,11 +211,11 @@ test('a lease that was seized is kept and never acquired', async () => {
 test('leases of a process that is gone are free for others, and those of a process at work stay with it', async () => {
   await acquireLease(db, 'left-feed', 'gone', TTL_MS)
   await seizeLease(db, 'gone', 'incarnation', TTL_MS)
-  const kept = await acquireLease(db, 'at-work-kept', 'at-work', TTL_MS)
+  await acquireLease(db, 'at-work-kept', 'at-work', TTL_MS)
 
   await endLeasesHeldBy(db, 'gone')
   await endLeasesHeldBy(db, 'at-work')
-  expect(await renewLease(db, kept!, TTL_MS)).toBe(true)
+  expect(await acquireLease(db, 'at-work-kept', 'at-work', TTL_MS)).toMatchObject({ generation: 1 })
 
   expect(await acquireLease(db, 'left-feed', 'other', TTL_MS)).toMatchObject({ generation: 2 })
   expect(await acquireLease(db, 'at-work-kept', 'other', TTL_MS)).toBeUndefined()
@@ -208,4 +224,14 @@ test('leases of a process that is gone are free for others, and those of a proce
   expect(await acquireLease(db, 'gone', 'other', TTL_MS)).toBeUndefined()
   await endProcessLease(db, 'gone', 'incarnation')
   expect(await acquireLease(db, 'gone', 'other', TTL_MS)).toMatchObject({ holder: 'other' })
+})
+
+test('no process has a lease of a database whose processes are all gone', async () => {
+  await acquireLease(db, 'restored', 'a', TTL_MS)
+  await seizeLease(db, 'restored process', 'b', TTL_MS)
+
+  await endAllLeases(db)
+
+  expect(await isFree('restored')).toBe(true)
+  expect(await isFree('restored process')).toBe(true)
 })

@@ -38,14 +38,6 @@ const ACQUIRE = sqlStatement(
   REPEATABLE,
 )
 
-const RENEW = statement(
-  builder
-    .update(leases)
-    .set({ expiresAt: until })
-    .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
-  REPEATABLE,
-)
-
 const RELEASE = statement(
   builder
     .update(leases)
@@ -244,12 +236,6 @@ function renewal(count: number): Statement {
     REPEATABLE,
   )
   return RENEWALS[count]
-}
-
-/** Keeps a lease one has; false when somebody else has taken the name since. */
-export async function renewLease(db: Executor, lease: Lease, ttlMs: number): Promise<boolean> {
-  const { affectedRows } = await db.run(RENEW, { name: lease.name, holder: lease.holder, ttlMs })
-  return affectedRows === 1
 }
 
 /** Afterwards the name is free for others, if `who` had it. */
