@@ -119,8 +119,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
    */
   async start<Params>(saga: Saga<Deps, Params>, start: SagaStart<Params>): Promise<SagaRun> {
     const [run] = await this.startTogether(saga, [start], start)
-    if (run === undefined) throw new Error('One saga began and none was returned')
-    return run
+    return run!
   }
 
   /** Like `start`, for several sagas at once: all of them begin in one transaction, or none does. */

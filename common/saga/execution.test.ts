@@ -329,6 +329,13 @@ test('the caller that began the saga gets the results of its first transaction',
   expect(await started.finished).toBe('done')
 })
 
+test('a transaction that is to begin no saga is refused', async () => {
+  const saga = sagaOf([remote('build')])
+  await using engine = await open(saga)
+
+  await expect(engine.startTogether(saga, [], {})).rejects.toThrow('begins no saga')
+})
+
 test('a process that stops ends its wait for a remote, and the next process continues at once', async () => {
   const processName = newId<string>()
   let isAsked = false
