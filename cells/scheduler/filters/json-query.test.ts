@@ -21,6 +21,7 @@ test.each([
   [['not', ['=', '$host', 'b'], ['=', '$host', 'c']]],
   [['and', ['=', '$host', 'a'], ['>', '$vcpus_total', 15]]],
   [['or', ['=', '$host', 'b'], ['=', '$host', 'a']]],
+  [['not', '$colour']],
 ])('%j holds', (query) => {
   expect(refusal(query)).toBeUndefined()
 })
@@ -37,8 +38,14 @@ test.each([
   [['not', ['=', '$host', 'b'], ['=', '$host', 'a']]],
   [['and', ['=', '$host', 'a'], ['>', '$vcpus_total', 16]]],
   [['or', ['=', '$host', 'b'], ['=', '$host', 'c']]],
+  [['or', '$colour', false]],
   [['=', '$colour', 'blue']],
   [['<', '$colour', 1]],
+  [['>', 1, '$colour']],
+  [['=', '$colour', 'undefined']],
+  [['=', 'undefined', '$colour']],
+  [['in', '$colour', 'undefined']],
+  [['in', 'undefined', '$colour', 'blue']],
   [['not', true]],
 ])('%j does not hold', (query) => {
   expect(refusal(query)).toBe(`does not match the query ${JSON.stringify(query)}`)

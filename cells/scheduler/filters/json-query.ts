@@ -2,18 +2,21 @@ import { capabilityOf } from '../capabilities.ts'
 import type { HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
 
-type Value = string | number | boolean | undefined
-type Compare = (first: Value, other: Value) => boolean
+type Known = string | number | boolean
+/** Undefined: a capability that no host has. */
+type Value = Known | undefined
+type Compare = (first: Known, other: Known) => boolean
 
+const isSame: Compare = (first, other) => String(first) === String(other)
 const ordered =
   (compare: (first: number, other: number) => boolean): Compare =>
   (first, other) =>
-    first !== undefined && other !== undefined && compare(Number(first), Number(other))
+    compare(Number(first), Number(other))
 
 /** Each compares the first value with every other one; `in`: with any of them. */
 const COMPARISONS: Readonly<Record<string, Compare>> = {
-  '=': (first, other) => first !== undefined && String(first) === String(other),
-  in: (first, other) => first !== undefined && String(first) === String(other),
+  '=': isSame,
+  in: isSame,
   '<': ordered((first, other) => first < other),
   '>': ordered((first, other) => first > other),
   '<=': ordered((first, other) => first <= other),
@@ -57,7 +60,8 @@ function valueOf(query: unknown, host: HostState, depth: number): Value {
   const name = String(operator)
   const compare = Object.hasOwn(COMPARISONS, name) ? COMPARISONS[name] : undefined
   if (compare === undefined) throw new Error(`the hint query has the unknown operator ${name}`)
-  const holds = (other: Value) => compare(first, other)
+  const holds = (other: Value) =>
+    first !== undefined && other !== undefined && compare(first, other)
   return name === 'in' ? others.some(holds) : others.length > 0 && others.every(holds)
 }
 
