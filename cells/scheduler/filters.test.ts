@@ -130,6 +130,7 @@ describe('NumInstancesFilter', () => {
 
   test('an aggregate takes precedence over the cell, whether it allows more or less', () => {
     expect(of(4, max('5'))).toBeUndefined()
+    expect(of(11, max('12'))).toBeUndefined()
     expect(of(5, max('5'))).toBe('has 5 instances, max_instances_per_host of aggregate 1 is 5')
     expect(of(1, max('1'))).toBe('has 1 instances, max_instances_per_host of aggregate 1 is 1')
     expect(of(0, max('0'))).toBe('has 0 instances, max_instances_per_host of aggregate 1 is 0')
@@ -155,10 +156,11 @@ describe('NumInstancesFilter', () => {
   })
 
   test('is off unless it is named, as some others are', () => {
-    const optional = FILTERS.map(({ name }) => name).filter(
-      (name) => !DEFAULT_FILTERS.includes(name),
-    )
+    const optional = FILTERS.filter(({ isOptional }) => isOptional).map(({ name }) => name)
 
+    expect(FILTERS.filter(({ isOptional }) => !isOptional).map(({ name }) => name)).toEqual(
+      DEFAULT_FILTERS,
+    )
     expect(optional).toEqual([
       'NumInstancesFilter',
       'IoOpsFilter',

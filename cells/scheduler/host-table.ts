@@ -13,26 +13,26 @@ export type HostUsage = Pick<
 >
 
 /** All of them, so that no field of a kind is forgotten. */
-const KIND_FIELDS: Readonly<Record<keyof HostKind, true>> = {
-  zone: true,
-  isUp: true,
-  isDisabled: true,
-  simulated: true,
-  filtersPorts: true,
-  machineSegments: true,
-  mappedNetworks: true,
-  hypervisorType: true,
-  hypervisorVersion: true,
-  architecture: true,
-  traits: true,
-  machineTraits: true,
-  isOfMachines: true,
-  numa: true,
-  extraSpecs: true,
-  imageProperties: true,
-  hasOwnFlavors: true,
-  imageFormats: true,
-  aggregates: true,
+const KIND_FIELDS: Readonly<Record<keyof HostKind, null>> = {
+  zone: null,
+  isUp: null,
+  isDisabled: null,
+  simulated: null,
+  filtersPorts: null,
+  machineSegments: null,
+  mappedNetworks: null,
+  hypervisorType: null,
+  hypervisorVersion: null,
+  architecture: null,
+  traits: null,
+  machineTraits: null,
+  isOfMachines: null,
+  numa: null,
+  extraSpecs: null,
+  imageProperties: null,
+  hasOwnFlavors: null,
+  imageFormats: null,
+  aggregates: null,
 }
 const KIND_KEYS = Object.keys(KIND_FIELDS) as readonly (keyof HostKind)[]
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { type HostId, newId } from '#common/ids.ts'
 import type { HostState } from './host-state.ts'
 import { HostTable } from './host-table.ts'
 import type { PlacementRequest } from './placement-request.ts'
@@ -28,6 +29,25 @@ const devices = (total: number, taken = 0): Partial<HostState> => ({
   used: { ...nothing, custom: { CUSTOM_PCI_GPU: taken } },
 })
 
+test('soft_affinity counts the servers of the group on each host, and soft_anti_affinity against them', () => {
+  const [some, none] = [newId<HostId>(), newId<HostId>()]
+  const of = (name: string, policy: string, members: readonly (readonly [HostId, number])[]) =>
+    scores(name, [{ hostId: some }, { hostId: none }], {
+      group: { id: 'g', policy, maxPerHost: 1, members: new Map(members) },
+    } as Partial<PlacementRequest>)
+
+  expect(of('soft_affinity', 'soft-affinity', [[some, 2]])).toEqual([2, 0])
+  expect(of('soft_anti_affinity', 'soft-anti-affinity', [[some, 2]])).toEqual([-2, 0])
+  for (const [name, policy] of [
+    ['soft_affinity', 'soft-anti-affinity'],
+    ['soft_anti_affinity', 'soft-affinity'],
+    ['soft_affinity', 'affinity'],
+  ] as const)
+    expect(of(name, policy, [[some, 2]])).toBeUndefined()
+  expect(of('soft_affinity', 'soft-affinity', [])).toBeUndefined()
+  expect(scores('soft_affinity', [{}])).toBeUndefined()
+})
+
 test('io_ops prefers the host that has least to do', () => {
   expect(scores('io_ops', [{ ioOps: 2 }, { ioOps: 0 }])).toEqual([-2, 0])
 })
@@ -41,6 +61,7 @@ test('pci prefers the most free devices for a server that needs some, and the fe
   expect(scores('pci', hosts, { resources: { ...nothing, custom: { PCPU: 1 } } })).toEqual([
     -3, -1, 0,
   ])
+  expect(scores('pci', [{ ...devices(2), used: nothing }, {}])).toEqual([-2, 0])
   expect(scores('pci', [{}, {}])).toBeUndefined()
 })
 

@@ -36,11 +36,22 @@ test.each([
   expect(refusal(key, wrong)).toContain(`${wrong} is needed`)
 })
 
+test('free amounts are without those in use', () => {
+  const used = { used: { vcpus: 2, memoryMb: 24, diskGb: 10 } }
+
+  expect(refusal('capabilities:vcpus_used', '== 2', used)).toBeUndefined()
+  expect(refusal('capabilities:free_ram_mb', '== 1000', used)).toBeUndefined()
+  expect(refusal('capabilities:free_disk_mb', '== 92160', used)).toBeUndefined()
+})
+
 test('a name that no host has is refused, and specs of other scopes are of other filters', () => {
   expect(refusal('capabilities:colour', 'blue')).toBe('has no capability colour')
   expect(refusal('colour', 'blue')).toBe('has no capability colour')
   expect(refusal('capabilities:constructor', 'x')).toBe('has no capability constructor')
   expect(refusal('aggregate_instance_extra_specs:colour', 'blue')).toBeUndefined()
+  expect(
+    refusal('aggregate_instance_extra_specs:hw:colour', 'blue', { extraSpecs: [] }),
+  ).toBeUndefined()
 })
 
 test('a nested cloud judges by its own flavors', () => {
@@ -71,4 +82,21 @@ test('a host is refused where an extra spec about hardware has no effect, unless
   expect(refusal('trait_NIC:X', 'required', { hasOwnFlavors: true })).toBeUndefined()
   expect(refusal('trait:COMPUTE_NODE', 'required', supports())).toBeUndefined()
   expect(refusal('hw:tpm_model', 'tpm-crb', { extraSpecs: null })).toBeUndefined()
+})
+
+test.each([
+  ['hw:cpu_policy', ['shared'], 'dedicated'],
+  ['hw:cpu_thread_policy', ['prefer'], 'isolate'],
+  ['hw:mem_page_size', ['any', 'small'], 'large'],
+  ['hw:pci_numa_affinity_policy', ['legacy', 'preferred'], 'required'],
+  ['hw:watchdog_action', ['disabled'], 'reset'],
+  ['os:secure_boot', ['disabled', 'optional'], 'required'],
+])('%s asks for nothing with %j, and for something with %s', (key, undemanding, demanding) => {
+  const state = { extraSpecs: [] }
+  for (const value of undemanding) expect(refusal(key, value, state)).toBeUndefined()
+  expect(refusal(key, demanding, state)).toBe(`does not support the extra spec ${key}`)
+})
+
+test.each(['0', 'f', 'false', 'off', 'n', 'no', 'OFF'])('%s asks for nothing', (value) => {
+  expect(refusal('hw:boot_menu', value, { extraSpecs: [] })).toBeUndefined()
 })

@@ -25,7 +25,7 @@ export const isolatedHostsFilter: HostFilter = {
   runsOnRebuild: true,
   refuse: ({ name }, { image }, { isolatedHosts, isolatedImages, areIsolatedHostsRestricted }) => {
     const isHostIsolated = isolatedHosts.includes(name)
-    const isImageIsolated = image.id !== undefined && isolatedImages.includes(image.id)
+    const isImageIsolated = isolatedImages.includes(image.id ?? '')
     if (isImageIsolated && !isHostIsolated) return 'is not a host for isolated images'
     if (isHostIsolated && !isImageIsolated && areIsolatedHostsRestricted)
       return 'is kept for isolated images'
