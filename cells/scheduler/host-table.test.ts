@@ -12,6 +12,7 @@ test('hosts are in order of their names, and those that differ in nothing common
     { isUp: false },
     { traits: ['FAST'] },
     { aggregates: [{ id: 1, metadata: {} }] },
+    { aggregates: [{ id: 2, metadata: {} }] },
   ]
   const usage = { used: { vcpus: 1, memoryMb: 1, diskGb: 1 }, instances: 1, address: '192.0.2.1' }
   const table = new HostTable([
@@ -20,9 +21,9 @@ test('hosts are in order of their names, and those that differ in nothing common
     ...other.map((state, nth) => hostState(`b${nth}`, state)),
   ])
 
-  expect(table.states.map(({ name }) => name)).toEqual(['a', 'b0', 'b1', 'b2', 'b3', 'f'])
-  expect([...table.kindOf]).toEqual([0, 1, 2, 3, 4, 0])
-  expect(table.kinds).toHaveLength(5)
+  expect(table.states.map(({ name }) => name)).toEqual(['a', 'b0', 'b1', 'b2', 'b3', 'b4', 'f'])
+  expect([...table.kindOf]).toEqual([0, 1, 2, 3, 4, 5, 0])
+  expect(table.kinds).toHaveLength(6)
 })
 
 test('a host that is put has the new usage in its state and in the columns', () => {

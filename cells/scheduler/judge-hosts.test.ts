@@ -30,7 +30,7 @@ function refusing(change: Partial<Filter> = {}) {
 }
 
 test('a filter is asked about no host once none is left', () => {
-  const [first, second] = [refusing(), refusing({ name: 'Second' })]
+  const [first, second] = [refusing(), refusing({ name: 'Second', by: 'kind' })]
 
   const { fitting, filters } = judged([first.filter, second.filter])
 
@@ -45,6 +45,18 @@ test('a filter is asked about no host for a request with which it has nothing to
   expect(judged([filter])).toMatchObject({ fitting: NAMES.length, filters: [{ refused: 0 }] })
   expect(asked).toEqual([])
   expect(judged([{ ...filter, concerns: () => true }])).toMatchObject({ fitting: 0 })
+})
+
+test('a filter of kinds is asked once for each kind, whatever else differs between its hosts', () => {
+  const { asked, filter } = refusing({ by: 'kind' })
+  const zones = new HostTable([
+    ...['a', 'b', 'c', 'd'].map((name) => hostState(name)),
+    hostState('e', { zone: 'east' }),
+  ])
+
+  // Once more for each host whose refusal is shown.
+  expect(judged([filter], zones).fitting).toBe(0)
+  expect(asked).toEqual(['a', 'e', 'a', 'b', 'c'])
 })
 
 test.each([

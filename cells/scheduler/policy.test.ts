@@ -48,6 +48,8 @@ test('simple takes the host whose busiest resource is least used', () => {
     'b',
     'disk',
   ])
+  const zones = [host('full', { zone: 'east', instances: 9 }), wide(0.5, 'half')]
+  expect(first(zones, simple)).toEqual(['full', 'half'])
   const noVcpus = { limits: { vcpus: 0, memoryMb: 100, diskGb: 100 }, used: idle.used }
   const asksNone = request({ resources: { vcpus: 0, memoryMb: 1, diskGb: 1 } })
   const made = schedulingFrom(

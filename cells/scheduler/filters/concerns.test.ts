@@ -27,12 +27,16 @@ const CONCERNS: Readonly<Record<string, readonly [readonly Wish[], readonly Wish
   DifferentHostFilter: [[{ differentHosts: new Set([host]) }], []],
   StoreFilter: [[{ storeHosts: new Set() }], []],
   ResourceClassFilter: [
-    [wants({ PCPU: 1 }), wants({ CUSTOM_PCI_GPU: 1, PCPU: 1 })],
+    [
+      wants({ PCPU: 1 }),
+      wants({ CUSTOM_PCI_GPU: 1, PCPU: 1 }),
+      wants({ CUSTOM_NO_CUSTOM_PCI_: 1 }),
+    ],
     [wants({}), wants({ CUSTOM_PCI_GPU: 1 })],
   ],
   PciPassthroughFilter: [
     [wants({ CUSTOM_PCI_GPU: 1 }), wants({ PCPU: 1, CUSTOM_PCI_GPU: 1 })],
-    [wants({}), wants({ PCPU: 1 })],
+    [wants({}), wants({ PCPU: 1 }), wants({ CUSTOM_NO_CUSTOM_PCI_: 1 })],
   ],
   NUMATopologyFilter: [[{ numa: { parts: [], isDedicated: false, page: null } }], []],
   TraitsFilter: [[traits(['FAST'], []), traits([], ['OLD']), traits(['FAST'], ['OLD'])], []],

@@ -57,8 +57,10 @@ test('a query without a meaning is named', () => {
   expect(() => refusal(['constructor', 1, 1])).toThrow('the unknown operator constructor')
   expect(() => refusal({ host: 'a' })).toThrow('the hint query is not a list')
   expect(() => refusal([])).toThrow('the hint query is not a list')
-  const deep = Array.from({ length: 30 }).reduce<unknown>((inner) => ['not', inner], true)
-  expect(() => refusal(deep)).toThrow('nested more than 20 deep')
+  const nested = (depth: number) =>
+    Array.from({ length: depth }).reduce<unknown>((inner) => ['not', inner], true)
+  expect(refusal(nested(20))).toBeUndefined()
+  expect(() => refusal(nested(21))).toThrow('nested more than 20 deep')
 })
 
 test('no query refuses no host', () => {
