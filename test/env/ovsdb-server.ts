@@ -69,6 +69,12 @@ export class OvsdbServer implements AsyncDisposable {
       const server = new OvsdbServer(folder, file, [])
       await server.up()
       servers.push(server)
+      const isJoined = async () =>
+        (await Promise.all(servers.map((each) => each.members()))).every(
+          (members) => members === number,
+        )
+      // A server accepts connections before it is in the cluster: without its leader it would never get there.
+      await waitFor(`member ${number} of the cluster`, isJoined, STEP_MS)
     }
     return servers
   }
@@ -99,9 +105,19 @@ export class OvsdbServer implements AsyncDisposable {
 
   /** Of a member of a cluster, such as `leader` or `follower`. */
   async role(): Promise<string> {
+    return /^Role: (\w+)/m.exec(await this.#clusterStatus())?.[1] ?? ''
+  }
+
+  /** How many members the cluster has, as this one knows; 0 while it is none itself. */
+  async members(): Promise<number> {
+    const status = await this.#clusterStatus()
+    const isMember = /^Status: cluster member$/m.test(status)
+    return isMember ? [...status.matchAll(/^ +\w+ \(.* at /gm)].length : 0
+  }
+
+  async #clusterStatus(): Promise<string> {
     const command = ['-t', join(this.folder, 'ctl'), 'cluster/status', CLUSTERED]
-    const { stdout } = await run(findProgram('ovs-appctl'), command, { timeoutMs: STEP_MS })
-    return /^Role: (\w+)/m.exec(stdout)?.[1] ?? ''
+    return (await run(findProgram('ovs-appctl'), command, { timeoutMs: STEP_MS })).stdout
   }
 
   /** Ends the server like a crash, freezes it, or lets it go on. */

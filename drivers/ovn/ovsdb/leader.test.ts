@@ -44,6 +44,10 @@ describe.skipIf(why !== undefined)(`a cluster of OVSDB servers ${why ?? ''}`, ()
     for (const server of servers) await server[Symbol.asyncDispose]()
   })
 
+  test('it is whole from the start, so that it bears the loss of a member', async () => {
+    expect(await Promise.all(servers.map((server) => server.members()))).toEqual([3, 3, 3])
+  })
+
   test('the leader is found behind members that are not', async () => {
     await write('first')
 
