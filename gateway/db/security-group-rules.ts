@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { eq, inArray } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { usualProtocol } from '#common/ip-protocols.ts'
 import type { SecurityGroupRule } from './network.ts'
 import { type Collection, type ResourcePage, readPage } from './resource-page.ts'
 import { securityGroupRules as rules } from './schema/network.ts'
@@ -82,9 +83,10 @@ export async function deleteSecurityGroupRuleRow(tx: Tx, id: string): Promise<bo
   return result.affectedRows === 1
 }
 
-/** NULLs never collide in a unique key, so the parts of a rule are compared by their digest. */
+/** NULLs never collide in a unique key, so the parts of a rule are compared by their digest. A number is as good as its name. */
 function identityOf(rule: SecurityGroupRule): string {
-  const { direction, etherType, protocol, portMin, portMax, remoteCidr, remoteGroupId } = rule
+  const { direction, etherType, portMin, portMax, remoteCidr, remoteGroupId } = rule
+  const protocol = rule.protocol === null ? null : usualProtocol(rule.protocol)
   const parts = [direction, etherType, protocol, portMin, portMax, remoteCidr, remoteGroupId]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -117,6 +117,36 @@ describe('a security group', () => {
     expect((await api.ask(api.demo, 'GET', `security-groups/${idOf(group)}`)).status).toBe(404)
   })
 
+  test('shows protocols as they were given, with the newer name for ICMP of IPv6', async () => {
+    const group = await api.make(api.demo, 'security-groups', { name: 'protocols' })
+    const draft = { security_group_id: idOf(group), direction: 'ingress' }
+    const shown = []
+    for (const [protocol, ethertype] of [
+      ['112', 'IPv4'],
+      [17, 'IPv4'],
+      ['TCP', 'IPv4'],
+      ['icmp', 'IPv6'],
+      ['17', 'IPv6'],
+    ]) {
+      const rule = { ...draft, protocol, ethertype }
+      shown.push((await api.make(api.demo, 'security-group-rules', rule))['protocol'])
+    }
+
+    expect(shown).toEqual(['112', '17', 'tcp', 'ipv6-icmp', '17'])
+    for (const [protocol, ethertype] of [
+      ['vrrp', 'IPv4'],
+      ['6', 'IPv4'],
+      ['1', 'IPv6'],
+      ['icmpv6', 'IPv6'],
+    ]) {
+      const again = { ...draft, protocol, ethertype }
+      expect(await api.refusal(api.demo, 'security-group-rules', again)).toMatchObject({
+        status: 409,
+      })
+    }
+    await api.ask(api.demo, 'DELETE', `security-groups/${idOf(group)}`)
+  })
+
   test('shows prefixes as they were given, and beside them their networks', async () => {
     const group = await api.make(api.demo, 'security-groups', { name: 'prefixes' })
     const draft = { security_group_id: idOf(group), direction: 'ingress' }
@@ -143,6 +173,7 @@ describe('a security group', () => {
 
   test.each([
     [{ protocol: 'carrier-pigeon' }, 'not supported'],
+    [{ protocol: 'ipv6-icmp' }, 'Invalid ethertype IPv4 for protocol ipv6-icmp.'],
     [{ protocol: 'tcp', port_range_min: 90, port_range_max: 80 }, 'port_range_min'],
     [{ protocol: 'tcp', port_range_min: 80 }, 'port_range'],
     [{ port_range_min: 80, port_range_max: 80 }, 'protocol'],

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { usualProtocol } from '#common/ip-protocols.ts'
 import { Nullable } from '#openapi/wire/scalars.ts'
 import type { FilterRule } from '../../firewall.ts'
 import { Id } from '../cloud/id.ts'
@@ -17,33 +18,6 @@ export const CloudRule = Type.Object({
 export type CloudRule = Static<typeof CloudRule>
 
 export type RuleBody = Omit<CloudRule, 'id'> & { readonly security_group_id: string }
-
-/** Clouds keep the name or the number, whichever they like. */
-const NUMBERS: Readonly<Record<string, string>> = {
-  icmp: '1',
-  igmp: '2',
-  ipip: '4',
-  tcp: '6',
-  egp: '8',
-  udp: '17',
-  dccp: '33',
-  'ipv6-encap': '41',
-  'ipv6-route': '43',
-  'ipv6-frag': '44',
-  rsvp: '46',
-  gre: '47',
-  esp: '50',
-  ah: '51',
-  'ipv6-icmp': '58',
-  icmpv6: '58',
-  'ipv6-nonxt': '59',
-  'ipv6-opts': '60',
-  ospf: '89',
-  pgm: '113',
-  vrrp: '112',
-  sctp: '132',
-  udplite: '136',
-}
 
 /**
  * The rules of a group in the nested cloud. A rule for the members of a group names the cloud's own group, whose id
@@ -83,11 +57,12 @@ export function rulesToChange<R extends Omit<CloudRule, 'id'>>(
 }
 
 function keyOf(rule: Omit<CloudRule, 'id'>): string {
-  const protocol = String(rule.protocol ?? '')
+  // Clouds keep the name or the number, whichever they like.
+  const protocol = usualProtocol(String(rule.protocol ?? ''))
   return [
     rule.direction,
     rule.ethertype,
-    NUMBERS[protocol] ?? protocol,
+    protocol,
     rule.port_range_min,
     rule.port_range_max,
     anywhere(rule.remote_ip_prefix),

@@ -2,6 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import { isUuid } from '#common/ids.ts'
+import { protocolNumber } from '#common/ip-protocols.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { joinedHosts, placedPorts } from '../../db/cell-networks.ts'
 import { floatingIpWith } from '../../db/floating-ips.ts'
@@ -17,7 +18,6 @@ import { OVN, ROUTING } from './engine.ts'
 import { canonicalIp } from './ip.ts'
 import { type PathCheck, type PathEnd, type PathPort, pathChecks } from './path-verdict.ts'
 import { cellsReaching } from './routers/cell-gateways.ts'
-import { protocolNumber } from './rule-of.ts'
 
 /** The two ends of a path, each a fixed or floating address, or the id of a port. */
 export interface PathQuestion {
@@ -71,7 +71,7 @@ export async function explainPath(
     ...new Set(ports.flatMap((end) => end.port.securityGroupIds)),
   ])
   const number = protocol === undefined ? null : protocolNumber(protocol)
-  if (Number.isNaN(number))
+  if (number === undefined)
     throw new Failure('invalid', `${protocol} is no protocol. Name one, such as tcp, udp or icmp.`)
   const checks = pathChecks({
     ...{ from, to },

@@ -28,7 +28,7 @@ import { routingHosts } from '../../db/routing-hosts.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import { networkOf } from './ip.ts'
-import { protocolNumber } from './rule-of.ts'
+import { filteredProtocol } from './rule-of.ts'
 import { ROUTER_GATEWAY } from './service-ports.ts'
 
 type PlacedForwarding = PortForwarding & { readonly floatingAddress: string }
@@ -272,7 +272,7 @@ function wireRule(rule: SecurityGroupRule): WireRule {
   return {
     ...{ id, direction, portMin, portMax, remoteGroupId: rule.remoteGroupId },
     version: etherType === 'IPv4' ? 4 : 6,
-    protocol: protocol === null ? null : protocolNumber(protocol),
+    protocol: protocol === null ? null : filteredProtocol(protocol, etherType),
     remoteCidr: remoteCidr === null ? null : networkOf(remoteCidr, 'remote_ip_prefix'),
   }
 }

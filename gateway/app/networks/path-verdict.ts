@@ -2,7 +2,7 @@ import type { Network, Port, SecurityGroupRule, Subnet } from '../../db/network.
 import type { AttachedSubnet, Router } from '../../db/routers.ts'
 import { type Tunnelling, whyNoTunnel } from '../cells/tunnels.ts'
 import { contains, parseCidr, parseIp } from './ip.ts'
-import { protocolNumber } from './rule-of.ts'
+import { filteredProtocol } from './rule-of.ts'
 
 /** One end of a path: a port with one of its addresses, or an address outside, which no port has. */
 export interface PathEnd {
@@ -308,6 +308,17 @@ function addressSeen({ routers }: PathFacts, own: PathPort, other: PathEnd): str
   return floating?.address ?? outside ?? other.port.fixedAddress
 }
 
+function isProtocol(
+  { etherType }: SecurityGroupRule,
+  protocol: string,
+  asked: number | null,
+): boolean {
+  return (
+    asked !== null &&
+    filteredProtocol(protocol, etherType) === filteredProtocol(String(asked), etherType)
+  )
+}
+
 function lets(
   rule: SecurityGroupRule,
   { protocol, port }: Traffic,
@@ -316,7 +327,7 @@ function lets(
 ): boolean {
   const ip = parseIp(seen, 'address')
   if ((rule.etherType === 'IPv4') !== (ip.version === 4)) return false
-  if (rule.protocol !== null && protocolNumber(rule.protocol) !== protocol) return false
+  if (rule.protocol !== null && !isProtocol(rule, rule.protocol, protocol)) return false
   if (
     rule.portMin !== null &&
     !(port !== null && port >= rule.portMin && port <= (rule.portMax ?? rule.portMin))

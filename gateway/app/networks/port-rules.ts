@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import type { FilterRule } from '#openapi/wire/firewall.ts'
 import type { Port, SecurityGroupRule } from '../../db/network.ts'
 import { networkOf } from './ip.ts'
-import { protocolNumber } from './rule-of.ts'
+import { filteredProtocol } from './rule-of.ts'
 
 /** The rules of the groups of ports, read once for many ports. */
 export interface GroupRules {
@@ -27,7 +27,7 @@ export function portRules(
 function filterRule(rule: SecurityGroupRule, members: GroupRules['members']): FilterRule {
   const version = rule.etherType === 'IPv4' ? 4 : 6
   const { direction, portMin, portMax } = rule
-  const protocol = rule.protocol === null ? null : protocolNumber(rule.protocol)
+  const protocol = rule.protocol === null ? null : filteredProtocol(rule.protocol, rule.etherType)
   return {
     direction,
     version,

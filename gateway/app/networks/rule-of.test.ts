@@ -10,7 +10,11 @@ const draft = (fields: Partial<RuleDraft>): RuleDraft => ({
 test.each([
   [{}, { etherType: 'IPv4', protocol: null, remoteCidr: null }],
   [{ protocol: 'TCP' }, { protocol: 'tcp' }],
-  [{ protocol: '6' }, { protocol: 'tcp' }],
+  [{ protocol: '6' }, { protocol: '6' }],
+  [{ protocol: '112' }, { protocol: '112' }],
+  [{ protocol: 'icmp', ethertype: 'IPv6' }, { protocol: 'ipv6-icmp' }],
+  [{ protocol: 'icmpv6', ethertype: 'IPv6' }, { protocol: 'ipv6-icmp' }],
+  [{ protocol: '1', ethertype: 'IPv6' }, { protocol: '58' }],
   [{ protocol: '200' }, { protocol: '200' }],
   [{ protocol: 'any' }, { protocol: null }],
   [{ remote_ip_prefix: '10.1.2.3' }, { remoteCidr: '10.1.2.3/32' }],
@@ -31,6 +35,8 @@ test.each([
 
 test.each([
   [{ protocol: '256' }, 'not supported'],
+  [{ protocol: 'ipv6-icmp' }, 'Invalid ethertype IPv4 for protocol ipv6-icmp.'],
+  [{ protocol: '44', ethertype: 'IPv4' }, 'Invalid ethertype IPv4 for protocol 44.'],
   [{ protocol: 'toString' }, 'not supported'],
   [{ port_range_min: 1, port_range_max: 2 }, 'protocol'],
   [{ protocol: 'gre', port_range_min: 1, port_range_max: 2 }, 'protocol'],

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { protocolNumber } from '#common/ip-protocols.ts'
 import type { SecurityGroupRule } from '../../db/network.ts'
 import { formatIp, parseIp } from './ip.ts'
 
@@ -17,41 +18,19 @@ export interface RuleDraft {
 
 type RuleParts = Omit<SecurityGroupRule, 'id' | 'groupId' | 'projectId' | 'createdAt'>
 
-/** Names of protocols and their IANA numbers; a number is as good as its name. */
-const PROTOCOLS: Readonly<Record<string, number>> = {
-  icmp: 1,
-  igmp: 2,
-  ipip: 4,
-  tcp: 6,
-  egp: 8,
-  udp: 17,
-  dccp: 33,
-  'ipv6-encap': 41,
-  'ipv6-route': 43,
-  'ipv6-frag': 44,
-  rsvp: 46,
-  gre: 47,
-  esp: 50,
-  ah: 51,
-  'ipv6-icmp': 58,
-  icmpv6: 58,
-  'ipv6-nonxt': 59,
-  'ipv6-opts': 60,
-  ospf: 89,
-  pgm: 113,
-  vrrp: 112,
-  sctp: 132,
-  udplite: 136,
-}
 const WITH_PORTS: ReadonlySet<number> = new Set([6, 17, 33, 132, 136])
 const ICMP: ReadonlySet<number> = new Set([1, 58])
+const ICMP_V4 = 1
+const ICMP_V6 = { number: 58, name: 'ipv6-icmp' }
+/** The headers that IPv6 alone has, and its ICMP. */
+const OF_IPV6: ReadonlySet<number> = new Set([41, 43, 44, 58, 59, 60])
 const PORT_MAX = 65_535
 const ICMP_MAX = 255
 
 /** The rule's parts in canonical form; throws `invalid` for parts that do not fit together. */
 export function ruleOf(draft: RuleDraft): RuleParts {
   const etherType = draft.ethertype ?? 'IPv4'
-  const protocol = protocolOf(draft.protocol)
+  const protocol = protocolOf(draft.protocol, etherType)
   const ports = portsOf(draft, protocol)
   if (draft.remote_ip_prefix != null && draft.remote_group_id != null)
     throw new Failure('invalid', 'Only remote_ip_prefix or remote_group_id may be provided.')
@@ -66,22 +45,28 @@ export function ruleOf(draft: RuleDraft): RuleParts {
   }
 }
 
-/** A name in lower case, or a number without a name; null for any protocol, which Neutron also calls `any`. */
-function protocolOf(given: string | null | undefined): string | null {
+/**
+ * The name or the number, as it was given: clients compare it with what they have sent. ICMP of IPv6 is called by its
+ * newer name. Null for any protocol, which Neutron also calls `any`.
+ */
+function protocolOf(given: string | null | undefined, etherType: 'IPv4' | 'IPv6'): string | null {
   const text = given?.toLowerCase()
   if (text === undefined || text === 'any' || text === '0') return null
-  if (Object.hasOwn(PROTOCOLS, text)) return text
-  if (/^\d{1,3}$/.test(text) && Number(text) <= ICMP_MAX) return nameOf(Number(text)) ?? text
-  throw new Failure('invalid', `Security group rule protocol ${given} not supported.`)
+  const number = protocolNumber(text)
+  if (number === undefined)
+    throw new Failure('invalid', `Security group rule protocol ${given} not supported.`)
+  if (etherType === 'IPv4' && OF_IPV6.has(number))
+    throw new Failure('invalid', `Invalid ethertype IPv4 for protocol ${text}.`)
+  const isNumber = /^\d/.test(text)
+  if (filteredProtocol(text, etherType) === ICMP_V6.number && etherType === 'IPv6')
+    return isNumber ? String(ICMP_V6.number) : ICMP_V6.name
+  return isNumber ? String(number) : text
 }
 
-/** IANA's number of a rule's protocol, which is a name, or a number without a name. */
-export function protocolNumber(protocol: string): number {
-  return PROTOCOLS[protocol] ?? Number(protocol)
-}
-
-function nameOf(number: number): string | undefined {
-  return Object.entries(PROTOCOLS).find(([, value]) => value === number)?.[0]
+/** IANA's number of a rule's protocol. ICMP is another protocol with IPv6. */
+export function filteredProtocol(protocol: string, etherType: 'IPv4' | 'IPv6'): number {
+  const number = protocolNumber(protocol)!
+  return number === ICMP_V4 && etherType === 'IPv6' ? ICMP_V6.number : number
 }
 
 function portsOf(
