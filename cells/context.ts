@@ -13,6 +13,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { secretsOf } from '#common/secrets.ts'
+import type { MovedAddresses } from '#drivers/ovn/moved-addresses.ts'
 import { busLeafUrl } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
@@ -36,6 +37,7 @@ import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
 import { openImageCache } from './image-cache/open-image-cache.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
+import { announceMoved } from './reconcilers/announce-moved.ts'
 import { auditStores } from './reconcilers/audit-stores.ts'
 import { fenceHosts } from './reconcilers/fence-hosts.ts'
 import { heartbeat } from './reconcilers/heartbeat.ts'
@@ -117,7 +119,8 @@ export async function startCell(
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
-  const writing = { ...conductor, db, holder, wake: networkChanged }
+  const announce = (moved: MovedAddresses) => void announceMoved(conductor, moved)
+  const writing = { ...conductor, db, holder, announce, wake: networkChanged }
   if (config.ovn !== undefined)
     network = run(owned.use(new NetworkWriter(config.ovn, writing)).reconciler())
   routing = run(routeHosts(cell, holder))

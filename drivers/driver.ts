@@ -3,6 +3,7 @@ import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#co
 import type { NumaNode } from '#common/numa.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { ImageCacheRef } from '#openapi/wire/instance.ts'
+import type { AddressAnnouncer } from './address-announcer.ts'
 import type { Adopt } from './adopt.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
@@ -19,6 +20,7 @@ import type { LiveMove, Move } from './move.ts'
 import type { NetworkStatistics } from './network-statistics.ts'
 import type { Nodes } from './nodes.ts'
 import type { PassthroughAttributes } from './passthrough-attributes.ts'
+import type { Password } from './password.ts'
 import type { Rescue } from './rescue.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
 import type { Topology } from './topology.ts'
@@ -91,6 +93,8 @@ export interface Driver extends AsyncDisposable {
   readonly networkEngine?: 'ovn'
   /** Those of a host that a network engine joins; absent: it has none, or they cannot be tested. */
   readonly tunnels?: Tunnels
+  /** Of a host that a network engine joins; absent: it has none, or its switch is out of reach. */
+  readonly addressAnnouncer?: AddressAnnouncer
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
@@ -148,11 +152,6 @@ export interface Suspend {
   suspend(id: InstanceId, signal: AbortSignal): Promise<void>
   /** Afterwards the guest runs on from where it was. */
   resume(id: InstanceId, signal: AbortSignal): Promise<void>
-}
-
-export interface Password {
-  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when no agent in the guest answers. */
-  set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
 }
 
 export interface Interfaces {

@@ -9,6 +9,7 @@ import { type HostOperation, hostSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './consoles/console-log.ts'
 import { act } from './guests/act.ts'
+import { announceAddresses } from './guests/announce-addresses.ts'
 import { destroy } from './guests/destroy.ts'
 import { diagnostics } from './guests/diagnostics.ts'
 import { label } from './guests/label.ts'
@@ -51,6 +52,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'filter-ports': (ask) => filterPorts(compute, ask),
     label: (ask) => label(compute, ask),
     route: (ask) => route(compute, ask),
+    'announce-addresses': (ask) => announceAddresses(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'volume-create': (ask) => createVolume(compute, ask),

@@ -24,6 +24,8 @@ interface Parts extends Pick<Conductor, 'ratios' | 'feedChanged' | 'hosts'> {
   readonly log: Logger
   /** The name of this process as a holder of the lease. */
   readonly holder: string
+  /** Has a host tell the networks of the site that these addresses are there now. */
+  readonly announce: NonNullable<OvnEngineOptions['onMovedAddresses']>
   /** Makes the next round begin soon. */
   readonly wake: () => void
 }
@@ -66,7 +68,7 @@ export class NetworkWriter implements AsyncDisposable {
   }
 
   async #round(signal: AbortSignal): Promise<ReconcilerReport> {
-    const { db, clock, log, wake } = this.#parts
+    const { db, clock, log, wake, announce } = this.#parts
     if ((await this.#lease.hold()) === undefined) {
       await this.#close()
       return { holder: 0 }
@@ -80,6 +82,7 @@ export class NetworkWriter implements AsyncDisposable {
         this.#bindings.set(binding.portId, binding)
         wake()
       },
+      onMovedAddresses: announce,
     })
     await this.#report()
     await this.#reportHosts(this.#engine)

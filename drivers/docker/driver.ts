@@ -7,6 +7,7 @@ import type { Driver, DriverEnvironment, Owner } from '../driver.ts'
 import type { Firewall } from '../firewall.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { ovsAnnouncer } from '../ovn/announce-addresses.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { IntegrationBridge, OVS_DATABASE } from '../ovn/integration-bridge.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
@@ -70,6 +71,7 @@ export async function createDockerDriver(
       firewall: OVN_FIREWALL,
       guestMetadata: ovnGuestMetadata(settings, logger),
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      addressAnnouncer: ovsAnnouncer(settings.ovsDatabase, logger),
       networkStatistics: switchStatistics(settings),
     }),
     inventory: (signal) => inventory(host, settings, signal),

@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { Password } from '../driver.ts'
+import type { Password } from '../password.ts'
 import type { FakeHost } from './host.ts'
 
 /** Only tells on the console that it was set: a guest that never runs needs none. */

@@ -7,6 +7,7 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { ovsAnnouncer } from '../ovn/announce-addresses.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
 import { switchStatistics } from '../ovn/switch-statistics.ts'
@@ -108,6 +109,7 @@ export async function createLibvirtDriver(
     ...(reachesSwitch(host, settings) && {
       guestMetadata: ovnGuestMetadata(settings, logger),
       tunnels: ovsTunnels(settings.ovsDatabase, logger),
+      addressAnnouncer: ovsAnnouncer(settings.ovsDatabase, logger),
       networkStatistics: switchStatistics(settings),
     }),
     inventory: async (signal) => {

@@ -1,5 +1,5 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import type { Password } from '../driver.ts'
+import type { Password } from '../password.ts'
 import { guestOptions } from './domains/guest-options.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import type { LibvirtHost } from './host.ts'

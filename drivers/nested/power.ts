@@ -1,7 +1,8 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { Password, Pause, RebootKind, Suspend } from '../driver.ts'
+import type { Pause, RebootKind, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
+import type { Password } from '../password.ts'
 import type { Rescue } from '../rescue.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import {

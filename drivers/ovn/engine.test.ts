@@ -20,7 +20,7 @@ const log = createLogger('engine', 'silent')
 const why = whyNoOvsdb()
 const TABLES = {
   Logical_Switch: ['name', 'external_ids'],
-  Logical_Switch_Port: ['name', 'type', 'external_ids'],
+  Logical_Switch_Port: ['name', 'type', 'options', 'external_ids'],
   Gateway_Chassis: ['chassis_name'],
   NB_Global: ['nb_cfg'],
   Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
@@ -207,6 +207,33 @@ describe.skipIf(why !== undefined)(`the engine of a cell${why ?? ''}`, () => {
     expect(reported).toHaveLength(4)
     await engine.apply(state, signal())
     expect(reported.at(-1)).toEqual({ portId: second!.id, isUp: true, chassis: 'here' })
+  })
+
+  test('a port is at the host that its guest moves to once the guest has announced itself there', async () => {
+    const base = stateOf('10.0.0.5')
+    const port = { ...base.ports[0]!, hostId: 'here' }
+    const destinations = new Map([[port.id, 'there']])
+    await bind(base)
+    const asked = () => {
+      const [row] = rows(databases[0], 'Logical_Switch_Port')
+      const options = row?.['options'] as Readonly<Record<string, string>> | undefined
+      return [options?.['requested-chassis'], options?.['activation-strategy']]
+    }
+    const activated = (...hosts: readonly string[]) =>
+      setPort(port.id, { options: ['map', [['additional-chassis-activated', hosts.join(',')]]] })
+
+    await engine.apply({ ...base, ports: [port], destinations }, signal())
+    await expect.poll(asked).toEqual(['here,there', 'rarp'])
+    await activated('elsewhere')
+    await activated('elsewhere', 'there')
+    await expect.poll(asked).toEqual(['there,here', undefined])
+    await activated()
+    await expect.poll(asked).toEqual(['here,there', 'rarp'])
+
+    await activated('there')
+    await expect.poll(asked).toEqual(['there,here', undefined])
+    await engine.apply({ ...base, ports: [{ ...port, hostId: 'there' }] }, signal())
+    await expect.poll(asked).toEqual(['there', undefined])
   })
 
   test('ports of other cells are bound to their hosts, which come, move and go', async () => {

@@ -3,8 +3,10 @@ import { isFailure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { arrivedPorts } from './arrived-ports.ts'
 import { difference } from './difference.ts'
 import { OvnHosts } from './hosts.ts'
+import { AddressPlaces, type MovedAddresses } from './moved-addresses.ts'
 import type { CellNetworks, OvnHost } from './northbound/network-index.ts'
 import { NORTHBOUND_TABLES } from './northbound/rows.ts'
 import { wantedRows } from './northbound/wanted-rows.ts'
@@ -34,6 +36,8 @@ export interface OvnEngineOptions {
   readonly log: Logger
   /** Called for each port of the state whose binding differs from the last reported one, and the first time. */
   readonly onPort: (binding: PortBinding) => void
+  /** Called for floating IPs that have come to a host, whose port works there. Absent: nobody is told. */
+  readonly onMovedAddresses?: (moved: MovedAddresses) => void
   /** True for a host that is known to be down, though it may answer OVN: it is no gateway then. Absent: none is. */
   readonly isDown?: (chassis: string) => boolean
   /** How often hosts are asked for a sign of life, while a router has a gateway or a network has machines. */
@@ -52,7 +56,7 @@ const SOUTHBOUND_TABLES = {
   Chassis: ['name', 'hostname', 'encaps', 'other_config', 'external_ids'],
   Chassis_Private: ['name', 'nb_cfg'],
   Encap: ['ip', 'type'],
-  Port_Binding: ['logical_port', 'type', 'up', 'chassis'],
+  Port_Binding: ['logical_port', 'type', 'up', 'chassis', 'options'],
 }
 
 /**
@@ -69,6 +73,9 @@ export class OvnEngine implements AsyncDisposable {
   readonly #reportedPorts = new Map<string, PortBinding>()
   #state: CellNetworks | undefined
   #gatewayHosts = ''
+  readonly #addressPlaces = new AddressPlaces()
+  /** Of the last round. */
+  #arrived: ReadonlySet<string> = new Set()
 
   private constructor(
     options: OvnEngineOptions,
@@ -108,7 +115,7 @@ export class OvnEngine implements AsyncDisposable {
       if (isBinding) this.#reportPorts()
       const hasRemote = (this.#state?.remoteHosts.length ?? 0) > 0
       const isRemote = hasRemote && (isBinding || tables.includes('Encap'))
-      if (tables.includes('Chassis') || isRemote) repair.wake()
+      if (tables.includes('Chassis') || isRemote || this.#hasArrival()) repair.wake()
     })
   }
 
@@ -142,6 +149,7 @@ export class OvnEngine implements AsyncDisposable {
   async apply(state: CellNetworks, signal: AbortSignal): Promise<void> {
     this.#state = state
     this.#forgetPorts(state)
+    this.#reportPorts()
     await this.#round(signal)
     this.#reportPorts()
   }
@@ -169,7 +177,9 @@ export class OvnEngine implements AsyncDisposable {
         if (state === undefined) return { operations }
         const hosts = this.hosts()
         this.#gatewayHosts = JSON.stringify(hosts)
-        const change = difference(this.#northbound, wantedRows(state, hosts))
+        this.#arrived = this.#arrivedPorts()
+        const wanted = wantedRows({ ...state, arrived: this.#arrived }, hosts)
+        const change = difference(this.#northbound, wanted)
         try {
           operations += await write(this.#northbound, change, signal)
           operations += await write(
@@ -177,6 +187,8 @@ export class OvnEngine implements AsyncDisposable {
             remoteDifference(this.#southbound, state),
             signal,
           )
+          this.#addressPlaces.put(wanted, state, this.#hostOf)
+          this.#reportMoves()
           if (this.#state === state) return { operations }
         } catch (error) {
           // Another writer changed a row, which the replica does not show yet.
@@ -204,6 +216,17 @@ export class OvnEngine implements AsyncDisposable {
     return { hosts: hosts.length, silent: hosts.filter(({ isAlive }) => !isAlive).length }
   }
 
+  #arrivedPorts(): ReadonlySet<string> {
+    const destinations = this.#state?.destinations ?? new Map<string, string>()
+    return arrivedPorts(destinations, this.#southbound.table('Port_Binding'))
+  }
+
+  /** True if the guest of a port has come to the host that it moves to since the last round, or is not there any more. */
+  #hasArrival(): boolean {
+    const arrived = this.#arrivedPorts()
+    return arrived.size !== this.#arrived.size || [...arrived].some((id) => !this.#arrived.has(id))
+  }
+
   #reportPorts(): void {
     const ports = this.#state?.ports ?? []
     if (ports.length === 0) return
@@ -221,6 +244,18 @@ export class OvnEngine implements AsyncDisposable {
       this.#reportedPorts.set(portId, binding)
       this.#options.onPort(binding)
     }
+    this.#reportMoves()
+  }
+
+  /** Of a port that works. */
+  readonly #hostOf = (portId: string): string | undefined => {
+    const { isUp, chassis } = this.#reportedPorts.get(portId) ?? { isUp: false, chassis: null }
+    return isUp && chassis !== null ? chassis : undefined
+  }
+
+  #reportMoves(): void {
+    for (const moved of this.#addressPlaces.moved(this.#hostOf))
+      this.#options.onMovedAddresses?.(moved)
   }
 
   #forgetPorts({ ports }: CellNetworks): void {

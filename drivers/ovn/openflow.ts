@@ -14,9 +14,13 @@ const TYPES = {
   flowMod: 14,
   statsRequest: 16,
   statsReply: 17,
+  barrierRequest: 18,
+  barrierReply: 19,
 } as const
 const NO_BUFFER = 0xffffffff
 const NO_PORT = 0xffff
+/** Of an action: what the flows of the bridge do with the frame. */
+const BY_FLOWS = 0xfff9
 const ALL_TABLES = 0xff
 const AGGREGATE = 2
 const CONNECT_LIMIT_MS = 2_000
@@ -88,13 +92,27 @@ export class OpenFlowBridge implements Disposable {
 
   /** Sends the frame out by a port of the bridge. */
   sendFrame(frame: Buffer, port: number): void {
+    this.#packetOut(frame, { from: NO_PORT, to: port })
+  }
+
+  /** Afterwards the bridge does with the frame what it does with one that comes in by this port. */
+  receiveFrame(frame: Buffer, port: number): void {
+    this.#packetOut(frame, { from: port, to: BY_FLOWS })
+  }
+
+  /** Resolves once the bridge has done everything that was asked of it before. */
+  async settled(): Promise<void> {
+    await this.#ask(TYPES.barrierRequest, Buffer.alloc(0))
+  }
+
+  #packetOut(frame: Buffer, { from, to }: { readonly from: number; readonly to: number }): void {
     const head = Buffer.alloc(16)
     head.writeUInt32BE(NO_BUFFER, 0)
-    head.writeUInt16BE(NO_PORT, 4)
+    head.writeUInt16BE(from, 4)
     const actionBytes = 8
     head.writeUInt16BE(actionBytes, 6)
     head.writeUInt16BE(actionBytes, 10)
-    head.writeUInt16BE(port, 12)
+    head.writeUInt16BE(to, 12)
     this.#send(TYPES.packetOut, Buffer.concat([head, frame]))
   }
 
@@ -144,7 +162,8 @@ export class OpenFlowBridge implements Disposable {
     const type = message.readUInt8(1)
     const id = message.readUInt32BE(4)
     if (type === TYPES.echoRequest) this.#send(TYPES.echoReply, message.subarray(HEADER_BYTES), id)
-    if (type === TYPES.statsReply) this.#waiting.get(id)?.resolve(message)
+    if (type === TYPES.statsReply || type === TYPES.barrierReply)
+      this.#waiting.get(id)?.resolve(message)
     if (type === TYPES.error) {
       const code = message.subarray(HEADER_BYTES, HEADER_BYTES + 4).toString('hex')
       this.#waiting

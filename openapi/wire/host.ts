@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { HostAct } from './act.ts'
+import { AddressAnnouncement } from './announcement.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
@@ -257,6 +258,11 @@ export const HOST_OPERATIONS = {
   route: {
     ask: HostRouting,
     answer: Type.Object({ problems: Type.Array(RoutingProblem) }),
+  },
+  /** Afterwards the networks of the site were told that these addresses are at the host. */
+  'announce-addresses': {
+    ask: AddressAnnouncement,
+    answer: Type.Object({}),
   },
   'change-nic': {
     ask: Type.Object({

@@ -15,7 +15,7 @@ import { type RunningOvnCentral, startOvnCentral } from '#deploy/ovn/central.ts'
 import { computeChecksums, type RunningOvnHost, startOvnHost } from '#deploy/ovn/host.ts'
 import { type RunningUnderlay, startUnderlay } from '#deploy/ovn/underlay.ts'
 import { findProgram } from '#deploy/process/find-program.ts'
-import { OvnEngine, type PortBinding } from '#drivers/ovn/engine.ts'
+import { OvnEngine, type OvnEngineOptions, type PortBinding } from '#drivers/ovn/engine.ts'
 import { INTEGRATION_BRIDGE } from '#drivers/ovn/integration-bridge.ts'
 import { run } from '#drivers/run.ts'
 import type { WirePort } from '#openapi/wire/network.ts'
@@ -60,6 +60,7 @@ export interface OvnWorldOptions {
   readonly moreHosts?: number
   /** The first cell, whose underlay this one shares as a second cell; absent: it has its own. */
   readonly beside?: OvnWorld
+  readonly onMovedAddresses?: OvnEngineOptions['onMovedAddresses']
 }
 
 /** The network of one cell, its hosts and an outside, in namespaces of the test's own. */
@@ -85,7 +86,11 @@ export class OvnWorld implements AsyncDisposable {
     this.#holders.push(...parts.hosts.map(({ holder }) => holder))
   }
 
-  static async start({ moreHosts = 0, beside }: OvnWorldOptions = {}): Promise<OvnWorld> {
+  static async start({
+    moreHosts = 0,
+    beside,
+    onMovedAddresses,
+  }: OvnWorldOptions = {}): Promise<OvnWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'weir-ovn-'))
     const [underlay, central] = await Promise.all([
       beside?.underlay ?? startUnderlay(join(directory, 'underlay')),
@@ -103,6 +108,7 @@ export class OvnWorld implements AsyncDisposable {
       clock: systemClock,
       log: createLogger('ovn', process.env['TEST_LOG'] ?? 'silent'),
       onPort: (binding) => bindings.set(binding.portId, binding),
+      ...(onMovedAddresses && { onMovedAddresses }),
     })
     await writeFile(join(directory, 'lease.sh'), LEASE_SCRIPT, { mode: 0o700 })
     return new OvnWorld(place, { engine, hosts, bindings })
@@ -159,6 +165,22 @@ export class OvnWorld implements AsyncDisposable {
   /** The outside of all hosts, on the public network. */
   outside(): Endpoint {
     return this.#endpoint(this.underlay.holder)
+  }
+
+  /** The port of the public network's bridge behind which this MAC address was last seen. */
+  async publicPort(mac: string): Promise<string | undefined> {
+    const { holder, publicBridge } = this.underlay
+    const args = ['fdb', 'show', 'br', publicBridge]
+    const { stdout } = await runInside(holder, 'bridge', args, { timeoutMs: STEP_MS })
+    return stdout
+      .split('\n')
+      .find((line) => line.startsWith(mac))
+      ?.split(' ')[2]
+  }
+
+  /** That of this host. */
+  publicPortOf({ pid }: Holder): string {
+    return `${this.underlay.publicBridge.slice(0, 3)}${pid}`
   }
 
   #endpoint(holder: Holder): Endpoint {

@@ -23,6 +23,8 @@ export interface OvnHost {
 export interface CellNetworks extends NetworkState {
   /** By port, the host that its guest is moving to while it runs. Absent: none is. */
   readonly destinations?: ReadonlyMap<string, string>
+  /** Ports of `destinations` whose guests run there already. Absent: none. */
+  readonly arrived?: ReadonlySet<string>
 }
 
 /** The state indexed by the keys of its look-ups. Objects that refer to missing ones are left out. */

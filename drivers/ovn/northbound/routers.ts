@@ -6,12 +6,17 @@ import { routerBalancers } from './load-balancers.ts'
 import { isIpv6, type NetworkIndex, withPrefix } from './network-index.ts'
 import {
   externalIds,
+  neutronKey,
   neutronName,
   type Reference,
   refersTo,
   routerPortName,
   type WantedRow,
 } from './rows.ts'
+
+const FLOATING_NETWORK_KEY = 'fip_network_id'
+/** In the `external_ids` of a floating IP's row: its external network. */
+export const FLOATING_NETWORK = neutronKey(FLOATING_NETWORK_KEY)
 
 /** Routers with their ports, routes and address translations. */
 export function routerRows(index: NetworkIndex): readonly WantedRow[] {
@@ -238,7 +243,7 @@ function floatingIpRow(
         fip_id: id,
         fip_port_id: portId,
         fip_external_mac: mac,
-        fip_network_id: floating.networkId,
+        [FLOATING_NETWORK_KEY]: floating.networkId,
         router_name: neutronName(routerId),
         revision_number: revision,
       }),

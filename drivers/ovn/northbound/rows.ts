@@ -109,10 +109,15 @@ export function externalIds(
   neutron: Readonly<Record<string, string | number>>,
 ): Readonly<Record<string, string>> {
   const entries = Object.entries(neutron).map(([key, value]): [string, string] => [
-    `neutron:${key}`,
+    neutronKey(key),
     String(value),
   ])
   return { [ID_KEY]: id, ...Object.fromEntries(entries) }
+}
+
+/** The key of an entry of Neutron in `external_ids`. */
+export function neutronKey(name: string): string {
+  return `neutron:${name}`
 }
 
 /** The name that Neutron gives a logical switch or router. */

@@ -62,9 +62,14 @@ function switchRow(
   }
 }
 
+/** The name of the port by which a provider network leaves OVN. */
+export function localnetName(networkId: string): string {
+  return `provnet-${networkId}`
+}
+
 /** The port by which a provider network leaves OVN, on each host that maps it to a bridge. */
 function localnetRow({ id, physicalNetwork, vlan, revision }: WireNetwork): WantedRow {
-  const name = `provnet-${id}`
+  const name = localnetName(id)
   return {
     table: 'Logical_Switch_Port',
     id: name,
@@ -136,7 +141,10 @@ function optionsOf(index: NetworkIndex, port: WirePort): Readonly<Record<string,
   if (hostId === null) return key
   const destination = index.state.destinations?.get(port.id) ?? hostId
   if (destination === hostId) return { ...key, 'requested-chassis': hostId }
-  // Both hosts have the port; the other sends nothing until the guest announces itself there, which QEMU does by RARP.
+  // The first host answers for the port's floating IPs; both have the port, also if the guest must run on the old one again.
+  if (index.state.arrived?.has(port.id) === true)
+    return { ...key, 'requested-chassis': `${destination},${hostId}` }
+  // The other sends nothing until the guest announces itself there, which QEMU does by RARP.
   const both = `${hostId},${destination}`
   return { ...key, 'requested-chassis': both, 'activation-strategy': 'rarp' }
 }

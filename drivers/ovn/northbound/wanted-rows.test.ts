@@ -115,6 +115,12 @@ describe('ports', () => {
       'requested-chassis': `${hostId},there`,
       'activation-strategy': 'rarp',
     })
+    const arrived = new Set([port.id])
+    const there = rowsOf({ ports: [{ ...port, hostId }], destinations, arrived })
+    expect(columnsOf(there, 'Logical_Switch_Port', port.id)['options']).toEqual({
+      ...key,
+      'requested-chassis': `there,${hostId}`,
+    })
     expect(columns({ remoteHostId: hostId })).toMatchObject({
       type: 'remote',
       options: { ...key, 'requested-chassis': hostId },
