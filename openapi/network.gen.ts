@@ -953,6 +953,8 @@ export interface components {
             readonly "provider:network_type"?: string | null;
             readonly "provider:physical_network"?: string | null;
             readonly "provider:segmentation_id"?: number | null;
+            /** @description One segment, instead of the provider attributes themselves, as Terraform writes them. Administrators only, where a cell has OVN. */
+            readonly segments?: readonly components["schemas"]["NewSegment"][];
             readonly port_security_enabled?: components["schemas"]["Flag"];
             readonly dns_domain?: components["schemas"]["Text"];
             /** @description Of external networks; administrators only. */
@@ -960,6 +962,11 @@ export interface components {
             /** @description The cells that the network reaches; null for all cells. Administrators only. */
             readonly "weir:cells"?: readonly string[] | null;
             readonly availability_zone_hints?: components["schemas"]["None"];
+        };
+        readonly NewSegment: {
+            readonly "provider:network_type"?: string | null;
+            readonly "provider:physical_network"?: string | null;
+            readonly "provider:segmentation_id"?: number | null;
         };
         readonly NetworkChange: {
             readonly name?: components["schemas"]["Text"];
@@ -1570,6 +1577,7 @@ export type AgentTime = components['schemas']['AgentTime'];
 export type NewFloatingIp = components['schemas']['NewFloatingIp'];
 export type FloatingIp = components['schemas']['FloatingIp'];
 export type NewNetwork = components['schemas']['NewNetwork'];
+export type NewSegment = components['schemas']['NewSegment'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
 export type TransportPort = components['schemas']['TransportPort'];

@@ -44,7 +44,9 @@ describe('a provider network', () => {
   beforeAll(() => api.connectOvn())
 
   test('is offered once a cell has the engine', async () => {
-    expect(await aliases()).toEqual(expect.arrayContaining(['external-net', 'provider']))
+    expect(await aliases()).toEqual(
+      expect.arrayContaining(['external-net', 'provider', 'multi-provider']),
+    )
     expect((await api.ask(api.demo, 'GET', 'extensions/external-net')).status).toBe(200)
   })
 
@@ -66,6 +68,29 @@ describe('a provider network', () => {
     expect(await api.refusal(api.demo, 'networks', provider('flat', 'other'))).toMatchObject({
       status: 403,
     })
+  })
+
+  test('is made of one segment, as Terraform writes it', async () => {
+    const of = (...segments: readonly object[]) => ({ name: 'segmented', segments })
+    const made = await api.network(api.admin, of(provider('vlan', 'lan', 101)))
+
+    expect(made).toMatchObject(provider('vlan', 'lan', 101))
+    expect(made).not.toHaveProperty('segments')
+    const two = of(provider('vlan', 'lan', 102), provider('vlan', 'lan', 103))
+    expect(await api.refusal(api.admin, 'networks', two)).toEqual({
+      status: 400,
+      message: expect.stringContaining('a network has one segment, not 2'),
+    })
+    const both = { ...of(provider('vlan', 'lan', 102)), ...provider('vlan', 'lan', 102) }
+    expect(await api.refusal(api.admin, 'networks', both)).toEqual({
+      status: 400,
+      message: 'Segments and provider values cannot both be set.',
+    })
+    expect(await api.refusal(api.admin, 'networks', of({}))).toMatchObject({ status: 400 })
+    expect(await api.refusal(api.demo, 'networks', of(provider('vlan', 'lan', 102)))).toMatchObject(
+      { status: 403 },
+    )
+    expect(await api.network(api.demo, of())).toMatchObject({ name: 'segmented' })
   })
 
   test('takes a VLAN or a physical network from no other, of several requests one gets it', async () => {

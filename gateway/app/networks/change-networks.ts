@@ -19,7 +19,13 @@ import { requireNetworkEngine, requireRouting } from './engine.ts'
 import type { Networks } from './list-networks.ts'
 import { removeMetadataPort } from './metadata-ports.ts'
 import { NetworkFailure } from './network-failure.ts'
-import { namesProvider, type ProviderFields, providerOf } from './provider.ts'
+import {
+  namesProvider,
+  ofOneSegment,
+  type ProviderFields,
+  providerOf,
+  type SegmentedFields,
+} from './provider.ts'
 import { charge, refund } from './quotas.ts'
 import { dropPoliciesOf, shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
@@ -42,7 +48,7 @@ interface NetworkFields extends ProviderFields {
   readonly 'weir:cells'?: readonly string[] | null
 }
 
-export interface NetworkDraft extends NetworkFields {
+export interface NetworkDraft extends NetworkFields, SegmentedFields {
   readonly project_id?: string
   readonly tenant_id?: string
 }
@@ -54,8 +60,9 @@ export interface NetworkDraft extends NetworkFields {
 export async function createNetworks(
   networks: Networks,
   requester: Requester,
-  drafts: readonly NetworkDraft[],
+  written: readonly NetworkDraft[],
 ): Promise<readonly Network[]> {
+  const drafts = written.map((draft) => ofOneSegment(draft))
   const planned = drafts.map((draft) => newNetwork(networks, requester, draft))
   for (const draft of drafts) await refuseWithoutEngine(networks, draft)
   await refuseUnmapped(networks, planned)

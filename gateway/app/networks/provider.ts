@@ -14,6 +14,11 @@ export interface ProviderFields {
   readonly 'provider:segmentation_id'?: number | null
 }
 
+/** The same, as an attribute of its own with a part of the network for each place. */
+export interface SegmentedFields extends ProviderFields {
+  readonly segments?: readonly ProviderFields[]
+}
+
 /** The attributes of a network that place it on the wire. */
 export type Provider = Pick<Network, 'physicalNetwork' | 'vlanId' | 'tunnelKey'>
 
@@ -26,6 +31,19 @@ export function namesProvider(fields: ProviderFields): boolean {
     fields['provider:physical_network'],
     fields['provider:segmentation_id'],
   ].some((value) => value !== undefined && value !== null)
+}
+
+/** The fields with the attributes of their segment. Throws `invalid` for several segments, or for both. */
+export function ofOneSegment<Fields extends SegmentedFields>(fields: Fields): Fields {
+  const { segments = [], ...others } = fields
+  const [segment, ...further] = segments
+  if (segment === undefined) return fields
+  if (namesProvider(fields))
+    throw new Failure('invalid', 'Segments and provider values cannot both be set.')
+  if (further.length > 0)
+    throw refusal(`a network has one segment, not ${segments.length}. Create a network for each.`)
+  if (!namesProvider(segment)) throw refusal('network_type required.')
+  return { ...others, ...segment } as Fields
 }
 
 /**

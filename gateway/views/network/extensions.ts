@@ -197,6 +197,7 @@ const ROUTING_EXTENSIONS: readonly Extension[] = [
     '2018-04-09',
   ),
   extension('provider', 'Provider Network', 'Where a network is on the wire', '2012-09-07'),
+  extension('multi-provider', 'Multi Provider Network', 'The same as a segment', '2013-06-27'),
 ]
 
 /** What the cells offer. */

@@ -54,7 +54,7 @@ const LEFT_OUT = new Set(
     'block_device_mapping block_device_mapping_v2 default_project_id dns_nameservers expires_at fixed_ip',
     'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
-    'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id',
+    'security_groups user_id provider:network_type provider:physical_network provider:segmentation_id segments',
     'external_gateway_info routes floating_ip_address fixed_ip_address port_id subnet_id ipv6_ra_mode ipv6_address_mode',
     'projects flavors cells taints cost_weight',
     'subnetpool_id use_default_subnetpool prefixlen default_prefixlen min_prefixlen max_prefixlen is_default',
