@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
+import { tokenId } from '../app/identity/identity.ts'
 import type { KeystoneToken } from './keystone-token.ts'
 import { KeystoneVerifier } from './keystone-verifier.ts'
 
@@ -19,7 +20,8 @@ function scene() {
       ? undefined
       : { expires_at: expires, user: { id: 'u', name: 'ann', domain } }
   }
-  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
+  const startedAt = now
+  const clock = { now: () => now, elapsed: () => now - startedAt, sleep: () => Promise.resolve() }
   return {
     verifier: new KeystoneVerifier({ tokenOf }, clock, CACHE_MS),
     asked,
@@ -63,4 +65,17 @@ test('a token that is not valid is remembered shortly, and a failure is not', as
   valid.set('late', '2026-11-22T00:00:00Z')
   pass(5_001)
   expect(await verifier.callerOf('late')).toBeDefined()
+})
+
+test('the last answer about a token is known by its id, while it is recent', async () => {
+  const { verifier, valid, pass } = scene()
+  valid.set('good', '2026-11-22T00:00:00Z')
+  const id = tokenId('good')
+  expect(await verifier.callerOfId(id)).toBe('unknown')
+  await verifier.callerOf('good')
+  expect(await verifier.callerOfId(id)).toMatchObject({ userName: 'ann' })
+  await verifier.callerOf('bad')
+  expect(await verifier.callerOfId(tokenId('bad'))).toBeUndefined()
+  pass(CACHE_MS)
+  expect(await verifier.callerOfId(id)).toBe('unknown')
 })

@@ -13,7 +13,7 @@ const INVALID_MS = 5_000
 /** Null: it is not valid. */
 interface Known {
   readonly caller: Caller | null
-  /** Milliseconds since the epoch. */
+  /** By the clock that only runs forward. */
   readonly until: number
 }
 
@@ -36,17 +36,19 @@ export class KeystoneVerifier implements TokenVerifier {
 
   async callerOf(token: string): Promise<Caller | undefined> {
     const id = tokenId(token)
-    const known = this.#known.get(id)
-    const isFresh = known !== undefined && known.until > this.#clock.elapsed()
-    const { caller } = isFresh ? known : await this.#ask(id, token)
+    const { caller } = this.#fresh(id) ?? (await this.#ask(id, token))
     return caller ?? undefined
   }
 
   /** The last answer about the token, if it is recent. */
   async callerOfId(id: string): Promise<Caller | undefined | 'unknown'> {
+    const known = this.#fresh(id)
+    return known === undefined ? 'unknown' : (known.caller ?? undefined)
+  }
+
+  #fresh(id: string): Known | undefined {
     const known = this.#known.get(id)
-    if (known === undefined || known.until <= this.#clock.now()) return 'unknown'
-    return known.caller ?? undefined
+    return known !== undefined && known.until > this.#clock.elapsed() ? known : undefined
   }
 
   #ask(id: string, token: string): Promise<Known> {
