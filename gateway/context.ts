@@ -17,8 +17,6 @@ import { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import { Admission } from './app/admission.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
-import { createIdentity, type Identity } from './app/identity/identity.ts'
-import type { TokenVerifier } from './app/identity/token-verifier.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
 import { ImportRunner } from './app/images/import/import-runner.ts'
@@ -41,8 +39,6 @@ import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
 import type { RequestSampling } from './http/request-trace.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
-import { Keystone } from './keystone/keystone.ts'
-import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import {
   type FederationMetrics,
   federationMetrics,
@@ -54,11 +50,13 @@ import { openAccess } from './open-access.ts'
 import { openDatabase, watchReach } from './open-database.ts'
 import { type EventReaders, openEventReaders } from './open-event-readers.ts'
 import { type GatewayExchange, openExchange } from './open-exchange.ts'
+import { type IdentityParts, openIdentity } from './open-identity.ts'
 import type { ObserveS3 } from './s3/s3-client.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
 export interface Gateway
   extends GatewayExchange,
+    IdentityParts,
     Pick<EventReaders, 'events' | 'webhooks'>,
     AsyncDisposable {
   readonly config: GatewayConfig
@@ -70,10 +68,6 @@ export interface Gateway
   readonly version: string
   readonly db: Database
   readonly nats: NatsConnection
-  /** Of the identity service in here. */
-  readonly identity: Identity
-  /** Whose tokens count: those of `identity`, or of a Keystone elsewhere. */
-  readonly verifier: TokenVerifier
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
@@ -106,7 +100,7 @@ export async function createGateway(
   const log = createLogger('gateway', config.logLevel)
   const metrics = parts.use(createMetrics(config.processName))
   const db = parts.use(openDatabase(config, config.databaseConnections))
-  const identity = parts.use(openIdentity(config, db, log))
+  const identity = openIdentity(parts, config, db, log)
 
   const images = await openImages(parts, config, { db, log, isolated, registry: metrics.registry })
   const networks = openNetworks(config, db)
@@ -130,7 +124,6 @@ export async function createGateway(
   const certificate = openCertificate(parts, config, log)
   observe(metrics, config, { db, nats, admission, certificate })
   const exchange = openExchange(parts, config, { db, nats, log, certificate, compute })
-  const verifier = openVerifier(parts, config) ?? identity
   const watch = watchReach(parts, config, { reach, db, nats, log, compute })
   const site = await openSite(parts, config, { db, log, compute, generation })
   openFailover(parts, config, { log, compute, access })
@@ -146,14 +139,13 @@ export async function createGateway(
     version: readRelease(),
     db,
     nats,
-    identity,
-    verifier,
+    ...identity,
     images,
     networks,
     compute,
     access,
     certificate,
-    consoles: { ...compute, ...config.consoles, verifier },
+    consoles: { ...compute, ...config.consoles, verifier: identity.verifier },
     events,
     webhooks,
     audit,
@@ -185,11 +177,6 @@ function requestSampling({ trustedProxies: proxies, traces }: GatewayConfig): Re
     ratio: traces.sampleRatio,
     chance: Math.random,
   }
-}
-
-function openIdentity(config: GatewayConfig, db: Database, log: Logger): Identity {
-  const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
-  return createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute })
 }
 
 /** Records that were left in its folder are written soon. */
@@ -265,15 +252,6 @@ export function computeOptions(
     images: embeddedImages(images),
     ...{ reclaimIntervalS, forcesConfigDrive, schedulingPolicy, prices, cellDeadlineMs },
   }
-}
-
-function openVerifier(
-  parts: AsyncDisposableStack,
-  { externalIdentity }: GatewayConfig,
-): TokenVerifier | undefined {
-  if (externalIdentity === undefined) return undefined
-  const keystone = parts.use(new Keystone(externalIdentity))
-  return new KeystoneVerifier(keystone, systemClock, 1_000 * externalIdentity.cacheS)
 }
 
 export function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {

@@ -1,9 +1,12 @@
 import type { EnvReader } from '#common/env.ts'
 import { withoutTrailing } from '#common/without-trailing.ts'
-import type { KeystoneSettings } from './keystone/keystone.ts'
+import type { KeystoneAccount } from './keystone/keystone.ts'
 
 /** The identity service that tokens are of instead of the one in here. */
-export interface ExternalIdentity extends KeystoneSettings {
+export interface ExternalIdentity {
+  /** Ends in `/v3`. */
+  readonly url: string
+  readonly login: KeystoneAccount
   /** How long what it said of a token is believed. */
   readonly cacheS: number
 }

@@ -25,8 +25,8 @@ export interface PageSession {
   readonly expiresAt?: Date
 }
 
-/** The value of `Set-Cookie`, under the root URL of the endpoint alone. `token` undefined: the cookie goes. */
-export function sessionCookie(root: string, session: PageSession | undefined): string {
+/** The value of `Set-Cookie`, under the root URL of the endpoint alone. Without a session the cookie goes. */
+export function sessionCookie(root: string, session?: PageSession): string {
   const { protocol, pathname } = new URL(root)
   const { token, expiresAt } = session ?? { token: '', expiresAt: new Date(0) }
   const until = expiresAt === undefined ? '' : `; Expires=${expiresAt.toUTCString()}`

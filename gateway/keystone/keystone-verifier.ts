@@ -46,6 +46,11 @@ export class KeystoneVerifier implements TokenVerifier {
     return known === undefined ? 'unknown' : (known.caller ?? undefined)
   }
 
+  /** Afterwards the token is asked about again. */
+  forget(token: string): void {
+    this.#known.delete(tokenId(token))
+  }
+
   #fresh(id: string): Known | undefined {
     const known = this.#known.get(id)
     return known !== undefined && known.until > this.#clock.elapsed() ? known : undefined

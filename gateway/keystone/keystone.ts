@@ -1,39 +1,33 @@
-import { Agent, type Dispatcher, request } from 'undici'
-import { Failure } from '#common/errors.ts'
-import { checked } from '#openapi/wire/checked.ts'
-import { KeystoneToken } from './keystone-token.ts'
+import {
+  type KeystoneAnswer,
+  type KeystoneClient,
+  passwordIdentity,
+  TOKENS,
+  tokenIn,
+  unexpectedAnswer,
+} from './keystone-client.ts'
+import type { KeystoneToken } from './keystone-token.ts'
 
-export interface KeystoneSettings {
-  /** Ends in `/v3`. */
-  readonly url: string
-  /** The account with which tokens are looked up. */
-  readonly login: {
-    readonly user: string
-    readonly userDomain: string
-    readonly password: string
-    readonly project: string
-    readonly projectDomain: string
-  }
+/** The account with which tokens are looked up. */
+export interface KeystoneAccount {
+  readonly user: string
+  readonly userDomain: string
+  readonly password: string
+  readonly project: string
+  readonly projectDomain: string
 }
 
-type Answer = Dispatcher.ResponseData
+const UNKNOWN = 'The identity service could not tell whose token this is.'
 
-const CALL_LIMIT_MS = 10_000
-const CONNECTIONS_MAX = 16
-
-/** An external Keystone, which only verifies tokens. */
-export class Keystone implements AsyncDisposable {
-  readonly #settings: KeystoneSettings
-  readonly #agent = new Agent({
-    connections: CONNECTIONS_MAX,
-    headersTimeout: CALL_LIMIT_MS,
-    bodyTimeout: CALL_LIMIT_MS,
-    connect: { timeout: CALL_LIMIT_MS },
-  })
+/** Looks up tokens in an external Keystone, with an account of the gateway's own. */
+export class Keystone {
+  readonly #client: KeystoneClient
+  readonly #account: KeystoneAccount
   #own: Promise<string> | undefined
 
-  constructor(settings: KeystoneSettings) {
-    this.#settings = settings
+  constructor(client: KeystoneClient, account: KeystoneAccount) {
+    this.#client = client
+    this.#account = account
   }
 
   /** The content of the token; undefined when it is not valid. Throws `unavailable` when Keystone does not answer. */
@@ -45,38 +39,18 @@ export class Keystone implements AsyncDisposable {
       await answer.body.dump()
       return undefined
     }
-    if (answer.statusCode !== 200) throw await unexpectedAnswer(answer)
-    try {
-      const { token: body } = (await answer.body.json()) as { readonly token: unknown }
-      return checked(KeystoneToken, body, 'a token of Keystone')
-    } catch (cause) {
-      throw new Failure(
-        'unavailable',
-        'The server at the address of the identity service is not a Keystone.',
-        {
-          cause,
-        },
-      )
-    }
+    if (answer.statusCode !== 200) throw await unexpectedAnswer(answer, UNKNOWN)
+    return tokenIn(answer)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.destroy()
-  }
-
-  async #repeatRequest(refused: Answer, token: string): Promise<Answer> {
+  async #repeatRequest(refused: KeystoneAnswer, token: string): Promise<KeystoneAnswer> {
     await refused.body.dump()
     this.#own = undefined
     return this.#ask(token)
   }
 
-  async #ask(token: string): Promise<Answer> {
-    return this.#send('GET', '/auth/tokens?nocatalog', {
-      'x-auth-token': await this.#ownToken(),
-      'x-subject-token': token,
-      // Without it Keystone hides tokens that have access rules from services that might not obey them.
-      'openstack-identity-access-rules': '1.0',
-    })
+  async #ask(subject: string): Promise<KeystoneAnswer> {
+    return this.#client.send('GET', TOKENS, { token: await this.#ownToken(), subject })
   }
 
   /** One login at a time; one that failed is tried again by the next who needs it. */
@@ -89,43 +63,14 @@ export class Keystone implements AsyncDisposable {
   }
 
   async #logIn(): Promise<string> {
-    const { user, userDomain, password, project, projectDomain } = this.#settings.login
-    const identity = {
-      methods: ['password'],
-      password: { user: { name: user, password, domain: { name: userDomain } } },
-    }
+    const { user, userDomain, password, project, projectDomain } = this.#account
+    const identity = passwordIdentity(user, password, userDomain)
     const scope = { project: { name: project, domain: { name: projectDomain } } }
-    const body = JSON.stringify({ auth: { identity, scope } })
-    const answer = await this.#send('POST', '/auth/tokens?nocatalog', {}, body)
+    const answer = await this.#client.send('POST', TOKENS, { body: { auth: { identity, scope } } })
     const token = answer.headers['x-subject-token']
-    if (answer.statusCode !== 201 || typeof token !== 'string') throw await unexpectedAnswer(answer)
+    if (answer.statusCode !== 201 || typeof token !== 'string')
+      throw await unexpectedAnswer(answer, UNKNOWN)
     await answer.body.dump()
     return token
   }
-
-  async #send(
-    method: 'GET' | 'POST',
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    body?: string,
-  ): Promise<Answer> {
-    try {
-      return await request(this.#settings.url + path, {
-        method,
-        dispatcher: this.#agent,
-        headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-        body: body ?? null,
-      })
-    } catch (cause) {
-      throw new Failure('unavailable', 'The identity service does not answer.', { cause })
-    }
-  }
-}
-
-async function unexpectedAnswer({ statusCode, body }: Answer): Promise<Failure> {
-  await body.dump()
-  const detail = `Keystone answered ${statusCode}`
-  return new Failure('unavailable', 'The identity service could not tell whose token this is.', {
-    detail,
-  })
 }

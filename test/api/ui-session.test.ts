@@ -104,18 +104,19 @@ test('a wrong password, an unknown project and an odd body are refused, and say 
   expect(await session('POST', { body: { name: 'demo', password: 'wrong' } })).toMatchObject({
     status: 401,
     cookie: null,
-    body: { message: expect.stringMatching(/./) },
+    body: { detail: expect.stringMatching(/./) },
   })
   expect(
     await session('POST', { body: { name: 'demo', password, project: 'admin' } }),
   ).toMatchObject({
     status: 403,
     cookie: null,
-    body: { message: 'You have no role in project admin. Yours: demo.' },
+    body: { detail: 'You have no role in project admin. Yours: demo.' },
   })
   expect(await session('POST', { body: { name: ['demo'] } })).toMatchObject({ status: 400 })
   expect(await session('POST', { body: { nonsense: 'x' } })).toMatchObject({ status: 400 })
   expect(await session('PUT', { body: { project: 'demo' } })).toMatchObject({ status: 401 })
+  expect(await call('GET', '/ui/session/projects')).toMatchObject({ status: 401 })
 })
 
 test('a token signs in as well, and one that is not valid does not', async () => {
@@ -139,4 +140,6 @@ test('a user changes to another project', async () => {
 
   expect(changed).toMatchObject({ status: 200, body: { project: { name: 'admin' } } })
   expect(changed.cookie).toMatch(/^weir_session=/)
+  const projects = await call('GET', '/ui/session/projects', { headers })
+  expect(projects.body.projects).toContainEqual({ id: expect.any(String), name: 'admin' })
 })

@@ -66,7 +66,7 @@ export class RealKeystone implements AsyncDisposable {
 
   /** Its answer to a request of its API, made with a token or to get one. */
   async ask(
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
     { token, body, subject }: KeystoneAsk = {},
   ): Promise<{ readonly token: string; readonly body: Readonly<Record<string, { id: string }>> }> {

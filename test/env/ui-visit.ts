@@ -1,27 +1,37 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Account } from './api/client.ts'
 import { Browser } from './browser.ts'
 import type { Cloud } from './cloud.ts'
+
+type Accounts = Readonly<Record<string, Pick<Account, 'user' | 'password'>>>
 
 /** The page at `/ui` of a cloud in a browser. Disposing ends the browser. */
 export class UiVisit implements AsyncDisposable {
   readonly browser: Browser
-  readonly #cloud: Cloud
+  readonly #url: string
+  readonly #accounts: Accounts
 
-  private constructor(browser: Browser, cloud: Cloud) {
+  private constructor(browser: Browser, url: string, accounts: Accounts) {
     this.browser = browser
-    this.#cloud = cloud
+    this.#url = url
+    this.#accounts = accounts
   }
 
   static async start(cloud: Cloud): Promise<UiVisit> {
-    return new UiVisit(await Browser.start(), cloud)
+    return UiVisit.at(cloud.endpoints[0]!, cloud.foundation.accounts)
+  }
+
+  /** At the gateway of this URL, whose users these are. */
+  static async at(url: string, accounts: Accounts): Promise<UiVisit> {
+    return new UiVisit(await Browser.start(), url, accounts)
   }
 
   /** Afterwards the page is open, and this user is signed in. */
-  async signIn(who: 'admin' | 'demo'): Promise<void> {
-    await this.browser.open(`${this.#cloud.endpoints[0]}/ui`)
+  async signIn(who: string): Promise<void> {
+    await this.browser.open(`${this.#url}/ui`)
     await this.untilText('Sign in to Weir')
-    const { user, password } = this.#cloud.foundation.accounts[who]
+    const { user, password } = this.#accounts[who]!
     await this.fill('name', user)
     await this.fill('password', password)
     await this.click('Sign in')

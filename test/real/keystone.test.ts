@@ -88,5 +88,26 @@ describe.skipIf(why !== undefined)(
       await keystone.ask('DELETE', '/auth/tokens', { token: admin, subject: member })
       expect((await as(member)).status).toBe(401)
     })
+
+    test('its users sign in at the page, and out', async () => {
+      const session = async (method: string, body?: object, cookie = '') => {
+        const headers = { 'x-weir-page': '1', 'content-type': 'application/json', cookie }
+        const content = body === undefined ? {} : { body: JSON.stringify(body) }
+        return app.request('/ui/session', { method, headers, ...content })
+      }
+      const login = { name: 'admin', password: ADMIN_PASSWORD }
+      expect((await session('POST', { ...login, password: 'wrong' })).status).toBe(401)
+      expect((await session('POST', { ...login, domain: 'Nowhere' })).status).toBe(401)
+      expect((await session('POST', { ...login, project: 'other' })).status).toBe(403)
+      const first = await session('POST', login)
+      expect(await first.json()).toMatchObject({ project: { name: 'admin' }, is_admin: true })
+
+      const named = await session('POST', { ...login, project: 'admin' })
+      const [cookie] = named.headers.get('set-cookie')!.split(';')
+      expect((await session('PUT', { project: 'admin' }, cookie)).status).toBe(200)
+      expect((await session('DELETE', undefined, cookie)).status).toBe(204)
+      expect(await (await session('GET', undefined, cookie)).json()).toBeNull()
+      expect((await as(cookie!.slice('weir_session='.length))).status).toBe(401)
+    })
   },
 )

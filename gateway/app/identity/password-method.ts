@@ -52,7 +52,10 @@ export async function verifyLogin(
 }
 
 /** Throws `unauthenticated` after too many failures of late from this peer; for what does not exist, too, so it tells nothing. */
-export function refuseExhausted({ throttle }: Identity, asker: QueueClient): void {
+export function refuseExhausted(
+  { throttle }: Pick<Identity, 'throttle'>,
+  asker: QueueClient,
+): void {
   if (!throttle.isExhausted(asker)) return
   throw new Failure(
     'unauthenticated',

@@ -75,8 +75,11 @@ function SignedIn({ session, setSession }) {
   const isFirst = address === '' && !session.is_admin
   const known = VIEWS[isFirst ? 'servers' : address]
   const leave = useCallback(async () => {
-    await ask('ui/session', { method: 'DELETE' })
-    setSession(null)
+    try {
+      await ask('ui/session', { method: 'DELETE' })
+    } finally {
+      setSession(null)
+    }
   }, [])
   return [
     h('a', { class: 'skip', href: '#main', onClick: skip }, 'Skip to the content'),

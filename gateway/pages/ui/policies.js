@@ -86,7 +86,7 @@ function DryRun({ policy }) {
     const [{ flavors }, { images }, { projects }] = await Promise.all([
       get('compute/v2.1/flavors'),
       get('image/v2/images?status=active&sort=name:asc'),
-      get('identity/v3/auth/projects'),
+      get('ui/session/projects'),
     ])
     return { flavors, images, projects }
   }, [policy.id])

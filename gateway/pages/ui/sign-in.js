@@ -43,7 +43,7 @@ export function SignIn({ onSession }) {
 
 /** The project that is shown, and the others that the user may change to. */
 export function Projects({ session, onSession }) {
-  const data = useData((signal) => ask('identity/v3/auth/projects', { signal }), [session.user.id])
+  const data = useData((signal) => ask('ui/session/projects', { signal }), [session.user.id])
   const [error, setError] = useState()
   const change = async ({ target }) => {
     try {
