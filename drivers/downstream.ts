@@ -12,6 +12,28 @@ export interface Downstream {
    * has such a cell, or a cell of this host's cloud: they form a ring.
    */
   clouds(via: readonly string[], signal: AbortSignal): Promise<CloudsBelow>
+  /** The cells of the nested cloud. */
+  cells(signal: AbortSignal): Promise<CellsBelow>
+}
+
+export interface CellsBelow {
+  /** Why none are shown: to this account, or because the cloud is no Weir. Null where they are. */
+  readonly hidden: 'not-allowed' | 'no-weir' | null
+  /** How many there are; `cells` has the first of them. */
+  readonly count: number
+  readonly cells: readonly CellBelow[]
+}
+
+/** Figures are null where the cell has never reported. */
+export interface CellBelow {
+  readonly name: string
+  readonly state: 'up' | 'disabled' | 'unreachable' | 'lost'
+  readonly servers: number | null
+  readonly hosts: number | null
+  readonly hostsUp: number | null
+  /** That it may promise, with overcommit. */
+  readonly memoryMb: number | null
+  readonly memoryMbUsed: number | null
 }
 
 export interface CloudsBelow {

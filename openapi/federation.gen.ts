@@ -187,6 +187,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/cells": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The cells of a host that is a cloud.
+         * @description The host asks its cloud, with the account that it has there. 409 for a host that is no cloud.
+         */
+        readonly get: operations["listCellsBelow"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/hosts/{host}/adopt": {
         readonly parameters: {
             readonly query?: never;
@@ -1374,6 +1397,18 @@ export interface components {
             /** @description Why a host that is another cloud has no routers and floating IPs for its servers. */
             readonly routing_problem: string | null;
         };
+        /** @description A cell of a nested cloud. A figure is null if the cell has never reported it. */
+        readonly CellBelow: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly state: "up" | "disabled" | "unreachable" | "lost";
+            readonly servers: number | null;
+            readonly hosts: number | null;
+            readonly hosts_up: number | null;
+            /** @description That it may promise, with overcommit. */
+            readonly memory_mb: number | null;
+            readonly memory_mb_used: number | null;
+        };
         /** @description A guest that belongs to no server. A property is null if its backend does not show it. */
         readonly UnmanagedGuest: {
             /** Format: uuid */
@@ -2047,6 +2082,7 @@ export type Taint = components['schemas']['Taint'];
 export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
+export type CellBelow = components['schemas']['CellBelow'];
 export type UnmanagedGuest = components['schemas']['UnmanagedGuest'];
 export type Decision = components['schemas']['Decision'];
 export type IdsAbove = components['schemas']['IdsAbove'];
@@ -2530,6 +2566,42 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listCellsBelow: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cells of the cloud, by name, as far as it shows them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description Why no cell is shown: the cloud does not allow the account to list its cells (not-allowed), or is no Weir (no-weir). null if they are shown. */
+                        readonly hidden: ("not-allowed" | "no-weir") | null;
+                        /** @description The number of its cells. */
+                        readonly count: number;
+                        /** @description The first 200 of them. */
+                        readonly cells: readonly components["schemas"]["CellBelow"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

@@ -17,6 +17,10 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
     },
     'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
+    'cells-below': async (_, signal) => {
+      const found = await driverPart(driver, 'below').cells(signal)
+      return { ...found, cells: [...found.cells] }
+    },
     'guest-state': async ({ serverId }, signal) => {
       const guest = (await driver.list(signal)).find(({ id }) => id === serverId)
       return { powerState: guest === undefined ? null : POWER_STATES[guest.powerState] }

@@ -3,6 +3,20 @@ import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
+/** So many cells of a nested cloud fit into a message and a picture. */
+export const CELLS_BELOW_MAX = 200
+
+/** Of a nested cloud, one of its cells. Figures are null where it has never reported. */
+const CellBelow = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  state: OneOf(['up', 'disabled', 'unreachable', 'lost']),
+  servers: Nullable(Count),
+  hosts: Nullable(Count),
+  hostsUp: Nullable(Count),
+  memoryMb: Nullable(Count),
+  memoryMbUsed: Nullable(Count),
+})
+
 /**
  * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: facts that a host alone knows, asked for on
  * request. A host without the part that this needs answers `unsupported`.
@@ -25,6 +39,17 @@ export const LOOKUP_OPERATIONS = {
     /** The cells that the question came through. */
     ask: Type.Object({ via: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }) }),
     answer: Type.Object({ depth: Type.Integer({ minimum: 0 }), isWhole: Type.Boolean() }),
+  },
+  /** The cells of a cloud that is a Weir, as far as it shows them to the account that the host has there. */
+  'cells-below': {
+    ask: Type.Object({}),
+    answer: Type.Object({
+      /** Why none are shown; null where they are. */
+      hidden: Nullable(OneOf(['not-allowed', 'no-weir'])),
+      /** How many it has; `cells` may be the first of them. */
+      count: Count,
+      cells: Type.Array(CellBelow, { maxItems: CELLS_BELOW_MAX }),
+    }),
   },
   /** Nova's number; null where the host has no such guest. */
   'guest-state': {
@@ -78,6 +103,7 @@ export const LOOKUP_OPERATIONS = {
   },
 } as const
 export type LookupOperation = keyof typeof LOOKUP_OPERATIONS
+export type WireCellsBelow = Static<(typeof LOOKUP_OPERATIONS)['cells-below']['answer']>
 export type WireImageCopy = NonNullable<
   Static<(typeof LOOKUP_OPERATIONS)['image-find']['answer']>['copy']
 >

@@ -142,21 +142,34 @@ describe.skipIf(why !== undefined || !isFullRun)('an operator, at the page', () 
 
   test('sees a nested cloud inside the cell that it belongs to', async () => {
     const child = owned.use(await startCloud({ gateways: 1, cells: 1, processesPerCell: 1 }))
-    const nested = owned.use(await startDrivenHost(cloud, 'nested', nestedSettingsFor(child)))
+    const ordinary = nestedSettingsFor(child)
+    const nested = owned.use(await startDrivenHost(cloud, 'nested', ordinary))
+    const { user, password, project } = child.foundation.accounts.admin
+    const ofAdmin = { ...ordinary, user, password, project }
+    const open = owned.use(await startDrivenHost(cloud, 'nested', ofAdmin))
     await visit.go('#/', 'Federation')
     await visit.untilText(nested.name)
-    const inside = `[...document.querySelectorAll('[aria-label="Clouds nested in north"] a')].map((a) => a.textContent)`
-    expect(await visit.browser.value(inside)).toEqual([nested.name])
-    await visit.keep('ui-nested')
-    expect((await admin.get<Loose>('/federation/v1/hosts?capability=below')).body).toMatchObject({
-      hosts: [{ name: nested.name }],
-    })
-    // The servers of further tests go elsewhere.
-    const cordon = { is_cordoned: true }
-    expect((await admin.call('PATCH', `/federation/v1/hosts/${nested.id}`, cordon)).status).toBe(
-      200,
+    await visit.untilText(open.name)
+    const inside = `[...document.querySelectorAll('[aria-label="Clouds nested in north"] a')].map((a) => a.textContent).toSorted()`
+    expect(await visit.browser.value(inside)).toEqual([nested.name, open.name].toSorted())
+    // Its own cells, or why they are not drawn.
+    await visit.untilText('Its cells are not shown')
+    const within = `document.querySelector('[aria-label="Cells of ${open.name}"]')?.textContent`
+    await visit.browser.until(
+      'the cells of the cloud',
+      `${within} === 'northup0 servers, 0 of 0 GiB'`,
     )
-    await nested.stop()
+    await visit.keep('ui-nested')
+    await visit.go(`#/hosts/${open.id}`, `Host ${open.name}`)
+    await visit.untilText('Cells of this cloud')
+    await visit.untilText('2 of 2')
+    await visit.go('#/', 'Federation')
+    // The servers of further tests go elsewhere.
+    for (const host of [nested, open]) {
+      const path = `/federation/v1/hosts/${host.id}`
+      expect((await admin.call('PATCH', path, { is_cordoned: true })).status).toBe(200)
+      await host.stop()
+    }
   })
 
   test('declares a cell lost and has its servers built again, after seeing from what', async () => {

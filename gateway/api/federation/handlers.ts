@@ -16,6 +16,7 @@ import { showHealth } from './health.ts'
 import {
   adoptGuest,
   drainHost,
+  listCellsBelow,
   listHostServers,
   listHosts,
   listUnmanagedGuests,
@@ -102,6 +103,7 @@ export const federationHandlers: HandlerTable<operations> = {
   listDeadLetters,
   listDrivers,
   listEvents,
+  listCellsBelow,
   listHostServers,
   listHosts,
   listImageCaches,

@@ -1,9 +1,11 @@
 import { apiStatus, POWER_STATES } from '#common/states/instance-states.ts'
 import type { operations } from '#openapi/federation.gen.ts'
 import type { UnmanagedGuest } from '#openapi/wire/host.ts'
+import type { WireCellsBelow } from '#openapi/wire/lookup.ts'
 import { adoptGuest as adopt } from '../../app/adoption/adopt-guest.ts'
 import { listUnmanagedGuests as list } from '../../app/adoption/unmanaged-guests.ts'
 import { findOperatedCell } from '../../app/cells/operated-cells.ts'
+import { cellsBelow } from '../../app/federation/cells-below.ts'
 import { findOperatedHost, hostPage, hostServerPage } from '../../app/federation/hosts.ts'
 import { shutOutHost as shutOut } from '../../app/federation/shut-out-host.ts'
 import { type Cells, isHostUp } from '../../app/hosts/host-state.ts'
@@ -80,6 +82,14 @@ export const listHosts: Handler<operations['listHosts']> = async ({ app, query, 
   return { body, headers: { Link: `<${href}>; rel="next"` } }
 }
 
+/** GET /v1/hosts/{host}/cells */
+export const listCellsBelow: Handler<operations['listCellsBelow']> = async (call) => {
+  const { app, context, params } = call
+  const host = await findOperatedHost(app.db, params.host)
+  const { hidden, count, cells } = await cellsBelow(app.compute, context, host)
+  return { body: { hidden, count, cells: cells.map(cellBelowView) } }
+}
+
 /** GET /v1/hosts/{host}/guests */
 export const listUnmanagedGuests: Handler<operations['listUnmanagedGuests']> = async (call) => {
   const { app, context, params } = call
@@ -142,6 +152,16 @@ function hostView(host: HostRecord, cells: Cells) {
 /** Changes with everything its cell says of the host. */
 function hostTag({ view }: HostRecord): string {
   return `"${view.version}"`
+}
+
+/** A cell of a nested cloud as the federation API shows it. */
+function cellBelowView({
+  hostsUp,
+  memoryMb,
+  memoryMbUsed,
+  ...cell
+}: WireCellsBelow['cells'][number]) {
+  return { ...cell, hosts_up: hostsUp, memory_mb: memoryMb, memory_mb_used: memoryMbUsed }
 }
 
 const POWER_NAMES: ReadonlyMap<number, string> = new Map(

@@ -15,6 +15,7 @@ export const FEDERATION_POLICY = {
   'federation:health:show': 'system-reader',
   'federation:metrics': 'admin',
   'federation:hosts:adopt': 'admin',
+  'federation:hosts:cells:list': 'system-reader',
   'federation:hosts:drain': 'admin',
   'federation:hosts:list': 'system-reader',
   'federation:hosts:shut-out': 'admin',

@@ -1,6 +1,7 @@
 import { h } from 'preact'
 import { ask, query } from './api.js'
 import { stateOf } from './cell.js'
+import { CellsOfCloud } from './cells-below.js'
 import { Acts, Bar, gib, Heading, Loaded, link, path, State, serverLink, Table, Time, useData, word } from './parts.js'
 
 const EVERY_MS = 5_000
@@ -39,6 +40,7 @@ function Whole({ host, servers, cell, reload }) {
       h(Bar, { label: 'Disk', used: used.disk_gb, total: limit('disk_gb'), unit: ' GiB' }),
     ],
     h(HostActs, { host, cell, reload }),
+    host.is_up && host.capabilities.includes('below') && h(CellsOfCloud, { host }),
     h(Table, {
       caption: 'Servers on this host',
       none: 'It has no server.',
