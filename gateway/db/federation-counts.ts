@@ -33,6 +33,7 @@ export interface ObjectCounts {
   /** Of these, those that are to lead to a port and do not. */
   readonly floatingIpsNotActive: number
   readonly securityGroups: number
+  readonly volumeSnapshots: number
   readonly images: number
   readonly imageBytes: number
   readonly users: number
@@ -53,6 +54,7 @@ const OBJECTS = sqlStatement(sql`select
   (select count(*) from floating_ips where fixed_port_id is not null
     and reported_status <> 'ACTIVE') as floatingIpsNotActive,
   (select count(*) from security_groups) as securityGroups,
+  (select count(*) from volume_snapshots) as volumeSnapshots,
   (select count(*) from images) as images,
   (select coalesce(sum(size), 0) from images) as imageBytes,
   (select count(*) from users) as users,
@@ -67,6 +69,18 @@ export async function countObjects(db: Executor): Promise<ObjectCounts> {
   const [row] = await db.rows<Record<keyof ObjectCounts, number | string>>(OBJECTS, {})
   const counts = Object.entries(row ?? {}).map(([name, count]) => [name, Number(count)])
   return Object.fromEntries(counts) as Record<keyof ObjectCounts, number>
+}
+
+export interface VolumeCount {
+  readonly status: string
+  readonly count: number
+}
+
+const VOLUMES = sqlStatement(sql`select status, count(*) as count from volumes group by status`)
+
+/** All volumes, by their status. */
+export function countVolumes(db: Executor): Promise<readonly VolumeCount[]> {
+  return db.rows<VolumeCount>(VOLUMES, {})
 }
 
 /** Work that waits for gateways, or that they are at. */

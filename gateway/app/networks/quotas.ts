@@ -81,7 +81,7 @@ export async function showQuotas(
 /** The limits of a project without limits of its own; `not-found` for another project. */
 export function showDefaultQuotas(requester: Requester, projectId: string): Quotas {
   refuseForeign(requester, projectId)
-  return statesOf(new Map())
+  return quotaStates(new Map())
 }
 
 /** As in the service's document; Neutron does not check that the project exists either. */
@@ -117,10 +117,11 @@ function refuseForeign(requester: Requester, projectId: string): void {
 /** The project's limits and usage; the caller's rights are not checked. */
 export async function quotasOf(networks: Pick<Networks, 'db'>, projectId: string): Promise<Quotas> {
   const rows = await quotaRows(networks.db, projectId)
-  return statesOf(new Map(rows.map((row) => [row.resource, row])))
+  return quotaStates(new Map(rows.map((row) => [row.resource, row])))
 }
 
-function statesOf(rows: ReadonlyMap<string, QuotaRow>): Quotas {
+/** Of every resource, from the rows of those for which there is one. */
+export function quotaStates(rows: ReadonlyMap<string, Omit<QuotaRow, 'resource'>>): Quotas {
   const states = NETWORK_RESOURCES.map((resource) => {
     const row = rows.get(resource)
     return [resource, { limit: row?.limit ?? DEFAULT_LIMITS[resource], used: row?.used ?? 0 }]

@@ -4,14 +4,13 @@ import { sampledGauge } from '#common/metrics/sampled-gauge.ts'
 import { countStuck } from '#common/saga/stuck.ts'
 import { unfinishedSagas } from '#common/saga/unfinished.ts'
 import type { ComputeDeps } from '../../app/compute.ts'
-import { quotaLimits } from '../../app/quotas/quota-limits.ts'
 import { listAggregates } from '../../db/aggregates.ts'
 import {
   appliedPositions,
   countObjects,
   countServers,
+  countVolumes,
   countWork,
-  largestProjects,
 } from '../../db/federation-counts.ts'
 import { listHosts } from '../../db/host-list.ts'
 import { countMissing } from '../../db/missing-servers.ts'
@@ -19,7 +18,10 @@ import { countStuckRows } from '../../db/reconciler-rows.ts'
 import { cellFigures } from './cell-figures.ts'
 import { hostFigures } from './host-figures.ts'
 import { objectFigures } from './object-figures.ts'
+import { quotaFigures } from './quota-figures.ts'
+import { readProjects } from './read-projects.ts'
 import { activeByHost, serverFigures } from './server-figures.ts'
+import { volumeFigures } from './volume-figures.ts'
 import { workFigures } from './work-figures.ts'
 
 /** The projects whose use of their quota is shown. */
@@ -43,6 +45,8 @@ export function federationMetrics(deps: Deps, hasIdentity: boolean): FederationM
   const setCells = cellFigures(registry)
   const setHosts = hostFigures(registry)
   const setServers = serverFigures(registry)
+  const setQuotas = quotaFigures(registry)
+  const setVolumes = volumeFigures(registry)
   const setWork = workFigures(registry)
   const setObjects = objectFigures(registry, hasIdentity)
   const setTook = sampledGauge(registry, {
@@ -53,12 +57,14 @@ export function federationMetrics(deps: Deps, hasIdentity: boolean): FederationM
   return {
     contentType: registry.contentType,
     text: async () => {
-      const { servers, projects, hosts, aggregates, objects, work, sagas, stuck, ...about } =
-        await read()
+      const { servers, projects, volumes, hosts, aggregates, objects, ...more } = await read()
+      const { work, sagas, stuck, ...about } = more
       const { cells } = deps
       setCells({ ...about, cells: cells.cells(), heardOf: (id) => cells.heardOf(id) })
       setHosts({ hosts, cells, aggregates, active: activeByHost(servers) })
-      setServers({ servers, cells, projects })
+      setServers({ servers, cells })
+      setQuotas(projects)
+      setVolumes({ volumes, cells: cells.cells() })
       setWork({ sagas, work, stuck: stuck + stuckIn(cells) })
       setObjects({ objects, zones: new Set(hosts.map(({ view }) => view.zone)).size })
       setTook([[about.tookMs / 1_000]])
@@ -71,13 +77,10 @@ export function federationMetrics(deps: Deps, hasIdentity: boolean): FederationM
 async function readFederation({ db, clock }: Deps) {
   const startedAt = clock.elapsed()
   const servers = await countServers(db)
-  const largest = await largestProjects(db, PROJECTS_MAX)
-  const projects = await Promise.all(
-    largest.map(async (use) => ({ use, limits: await quotaLimits(db, use.projectId) })),
-  )
   const read = {
     servers,
-    projects,
+    projects: await readProjects(db, PROJECTS_MAX),
+    volumes: await countVolumes(db),
     hosts: await listHosts(db),
     aggregates: new Map((await listAggregates(db)).map(({ id, name }) => [id, name])),
     objects: await countObjects(db),

@@ -17,6 +17,7 @@ const COUNTED: readonly (readonly [name: string, help: string, count: keyof Obje
     'Floating IPs that are to lead to a port and do not',
     'floatingIpsNotActive',
   ],
+  ['openstack_cinder_snapshots', 'Snapshots of volumes', 'volumeSnapshots'],
   ['openstack_glance_images', 'Images', 'images'],
   ['weir_image_bytes', 'Bytes of all images', 'imageBytes'],
 ]
@@ -45,7 +46,7 @@ export function objectFigures(
   const counted = [...COUNTED, ...(hasIdentity ? IDENTITY : [])].map(([name, help, count]) => {
     return { set: sampledGauge(registry, { name, help }), count }
   })
-  const services = ['nova', 'neutron', 'glance', ...(hasIdentity ? ['identity'] : [])]
+  const services = ['nova', 'neutron', 'cinder', 'glance', ...(hasIdentity ? ['identity'] : [])]
   for (const service of services)
     sampledGauge(registry, {
       name: `openstack_${service}_up`,
