@@ -1594,10 +1594,10 @@ export interface components {
             /** @description Its position among all events; a later event has a larger number. */
             readonly id: string;
             /**
-             * @description server.action: an action on a server was requested, or has failed; server.step: a step of an action has ended; server.state: the server is now in this state, and states that lasted only briefly may be left out; volume.state and snapshot.state: the volume, or a snapshot of it, is now in this state; host.state and cell.state: the same for a host (up, down, cordoned, fenced, refused: it belongs to another cell) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota was wrong, and was corrected.
+             * @description server.action: an action on a server was requested, or has failed; server.step: a step of an action has ended; server.state: the server is now in this state, and states that lasted only briefly may be left out; volume.state and snapshot.state: the volume, or a snapshot of it, is now in this state; host.state and cell.state: the same for a host (up, down, cordoned, fenced, refused: it belongs to another cell) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota was wrong, and was corrected; flavor.changed, keypair.changed, aggregate.changed and server-group.changed, for administrators: one was created, changed or deleted, as action says; its name is the message.
              * @enum {string}
              */
-            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "volume.state" | "volume.deleted" | "snapshot.state" | "snapshot.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "volume.state" | "volume.deleted" | "snapshot.state" | "snapshot.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired" | "flavor.changed" | "keypair.changed" | "aggregate.changed" | "server-group.changed";
             readonly at: components["schemas"]["Time"];
             readonly project_id: string | null;
             /** Format: uuid */
@@ -3038,7 +3038,7 @@ export interface operations {
                 /** @description In this cell, by id or name; for administrators. */
                 readonly cell?: string;
                 /** @description Events of this type, or of every type that begins with this text. */
-                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "volume" | "volume.state" | "volume.deleted" | "snapshot" | "snapshot.state" | "snapshot.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "volume" | "volume.state" | "volume.deleted" | "snapshot" | "snapshot.state" | "snapshot.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired" | "flavor.changed" | "keypair.changed" | "aggregate.changed" | "server-group.changed";
                 /** @description On a host of this name; for administrators. */
                 readonly host?: string;
                 /** @description Events of the request with this id. */

@@ -18,6 +18,10 @@ export const EVENT_TYPES = [
   'cell.state',
   'operation.state',
   'quota.repaired',
+  'flavor.changed',
+  'keypair.changed',
+  'aggregate.changed',
+  'server-group.changed',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -38,6 +42,10 @@ export interface EventDetails {
   readonly volumeName?: string | null
   /** Of a snapshot, whose event has the id of its volume. */
   readonly snapshotId?: string
+  /** Of a volume that a server is to have, or to have no more. */
+  readonly volumeId?: string
+  /** A flavor, keypair, aggregate or server group, as Nova's notifications show it. */
+  readonly resource?: Readonly<Record<string, unknown>>
   /** Why a volume or a snapshot is in error, for operators. */
   readonly fault?: string | null
 }

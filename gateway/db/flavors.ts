@@ -126,7 +126,6 @@ export function flavorOf(row: FlavorRow): Flavor {
   }
 }
 
-/** Afterwards the flavor exists. Throws `conflict` when its id or its name is taken. */
 /** The numbers of these flavors, by id; without those that are gone. */
 export async function flavorNumbers(
   db: Executor,
@@ -140,6 +139,7 @@ export async function flavorNumbers(
   return new Map(rows.map(({ id, serial }) => [id, serial]))
 }
 
+/** Afterwards the flavor exists. Throws `conflict` when its id or its name is taken. */
 export async function insertFlavor(db: Executor, flavor: Flavor): Promise<void> {
   try {
     await db.orm.insert(flavors).values(flavor)
@@ -150,6 +150,12 @@ export async function insertFlavor(db: Executor, flavor: Flavor): Promise<void> 
       throw new Failure('conflict', `Flavor with ID ${flavor.id} already exists.`)
     throw error
   }
+}
+
+/** The flavor as this transaction has it. */
+export async function readFlavor(tx: Tx, id: string): Promise<Flavor | undefined> {
+  const [row] = await tx.orm.select(FLAVOR_COLUMNS).from(flavors).where(eq(flavors.id, id))
+  return row && flavorOf(row)
 }
 
 /** Afterwards neither the flavor nor any access to it exists. False when there was none. */

@@ -19,6 +19,8 @@ export interface ServerAction {
   readonly userId: string | null
   /** Null: it did not fail. */
   readonly message: string | null
+  /** That is attached or detached. */
+  readonly volumeId?: string
 }
 
 const now = sql`now(3)`
@@ -64,15 +66,35 @@ export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
   queueEvents(
     tx,
-    actions.map(({ serverId, requestId, userId, action, message }) => ({
+    actions.map(({ serverId, requestId, userId, action, message, volumeId }) => ({
       type: 'server.action',
       serverId,
-      details: { requestId, userId, action, message, ...(message !== null && FAILED) },
+      details: {
+        ...{ requestId, userId, action, message },
+        ...(message !== null && FAILED),
+        ...(volumeId !== undefined && { volumeId }),
+      },
     })),
   )
 }
 
 const FAILED = { result: 'error' } as const
+
+/** An action that has ended without a host that reports its steps. */
+export interface EndedAction
+  extends Pick<ServerAction, 'serverId' | 'requestId' | 'action' | 'volumeId'> {
+  readonly result: 'success' | 'error'
+}
+
+/** Tells of the end in an event, as of a step that Nova calls so. */
+export function queueActionEnd(
+  tx: Tx,
+  { serverId, requestId, action, volumeId, result }: EndedAction,
+): void {
+  const ofVolume = volumeId !== undefined && { volumeId }
+  const details = { requestId, action: `compute_${action}`, result, ...ofVolume }
+  queueEvents(tx, [{ type: 'server.step', serverId, details }])
+}
 
 /**
  * Adds steps of actions, or their ends, with events for the ends; the cell is the one that reports them, null for the

@@ -149,7 +149,7 @@ test('a flavor that is too small for the image of a server is refused by a resiz
   const { db, images } = world.api.gateway
   const size = { vcpus: 1, rootGb: 1, ephemeralGb: 0, swapMb: 0, rxtxFactor: 1 }
   const small = { id: 'small', name: 'small', memoryMb: 64, isPublic: true, description: null }
-  await createFlavor(db, { ...size, ...small })
+  await createFlavor(db, { requestId: 'req-1', userId: user.userId }, { ...size, ...small })
   const imageRef = await addImage(images, { name: 'needs memory' })
   await updateImage(images, { projectId: null, isAdmin: true }, imageRef, [
     { op: 'replace', path: '/min_ram', value: 128 },

@@ -3,14 +3,22 @@ import { waitFor } from '#common/wait-for.ts'
 import type { Notification } from '#gateway/app/notifications/notification.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import {
+  attachAndDetach,
+  changeResources,
+  OF_ATTACHMENTS,
+  OF_RESOURCES,
+} from '#test/env/api/resource-changes.ts'
+import {
   act,
   activeServer,
   createServer,
   deleteServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
+import { makeStored } from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { JetStreamServer } from '#test/env/jetstream.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 const STREAM = 'notifications'
 const LIMIT_MS = 30_000
@@ -160,6 +168,61 @@ async function tooLarge(): Promise<string> {
     .post<{ flavor: { id: string } }>('/compute/v2.1/flavors', { flavor })
   return body.flavor.id
 }
+
+test('what servers are made with is notified in the order of its changes, with what it was then', async () => {
+  await changeResources(cloud)
+
+  for (const [kind, expected] of Object.entries(OF_RESOURCES)) {
+    const about = async () => {
+      const all = await stream.messages<Notification>(STREAM)
+      return all.filter(({ body }) => {
+        // Other tests make flavors, too.
+        const isOther = kind === 'flavor' && body.payload['nova_object.data']['name'] === 'large'
+        return body.event_type.startsWith(`${kind}.`) && !isOther
+      })
+    }
+    await expect
+      .poll(async () => types(await about()), { timeout: LIMIT_MS })
+      .toEqual(kind === 'flavor' ? expect.arrayContaining([...expected]) : expected)
+    const kept = await about()
+    expect(new Set(kept.map(({ body }) => body.message_id)).size).toBe(kept.length)
+    expect(kept[0]!.subject).toBe(`notifications.-.${expected[0]}`)
+    expect(kept[0]!.body.publisher_id).toMatch(/^nova-api:/)
+  }
+  const [made] = (await stream.messages<Notification>(STREAM)).filter(
+    ({ body }) => body.event_type === 'aggregate.add_host.end',
+  )
+  expect(dataOf(made!)).toMatchObject({
+    name: 'rack-1',
+    hosts: [cloud.hosts[0]!.name],
+    metadata: { ssd: 'true' },
+  })
+  const [deleted] = (await stream.messages<Notification>(STREAM)).filter(
+    ({ body }) => body.event_type === 'flavor.delete',
+  )
+  expect(dataOf(deleted!)).toMatchObject({
+    flavorid: 'notified',
+    description: 'for tests',
+    is_public: false,
+    projects: [],
+  })
+})
+
+test('a volume and an interface that come and go are notified with the server', async () => {
+  await storesReported(cloud)
+  const { id } = await activeServer(cloud, demo)
+  const volume = await makeStored(demo, 'volume', { size: 1 })
+  await attachAndDetach(cloud, id, volume)
+
+  const kept = await untilNotified(id, 'instance.interface_detach.end')
+
+  const attached = kept.filter(({ body }) => /volume_|interface_/.test(body.event_type))
+  expect(types(attached)).toEqual(OF_ATTACHMENTS)
+  expect(attached.slice(0, 4).map((each) => dataOf(each)['volume_id'])).toEqual(
+    Array.from({ length: 4 }, () => volume),
+  )
+  await deleteServer(demo, id)
+})
 
 test('a host that is cordoned is notified as its service', async () => {
   const admin = cloud.as('admin')

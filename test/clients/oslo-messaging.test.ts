@@ -6,15 +6,23 @@ import { waitFor } from '#common/wait-for.ts'
 import { programsDirectory } from '#deploy/paths.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import {
+  attachAndDetach,
+  changeResources,
+  OF_ATTACHMENTS,
+  OF_RESOURCES,
+} from '#test/env/api/resource-changes.ts'
+import {
   act,
   activeServer,
   createServer,
   deleteServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
+import { makeStored } from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { RabbitMq } from '#test/env/rabbitmq.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 const LIMIT_MS = 60_000
 const LIBRARIES = join(programsDirectory, 'usr/lib/python3/dist-packages')
@@ -96,6 +104,23 @@ describe.skipIf(!isFullRun)('a listener of oslo.messaging, with the objects of N
     ])
   })
 
+  test('gets changes of what servers are made with, and of their volumes and interfaces', async () => {
+    await storesReported(cloud)
+    await changeResources(cloud)
+    const { id } = await activeServer(cloud, demo)
+    await attachAndDetach(cloud, id, await makeStored(demo, 'volume', { size: 1 }))
+    await deleteServer(demo, id)
+
+    const seen = await untilHeard(id, 'instance.delete.end')
+    expect(seen.filter((type) => /volume_|interface_/.test(type))).toEqual(OF_ATTACHMENTS)
+    for (const [kind, expected] of Object.entries(OF_RESOURCES)) {
+      const about = heard.filter(({ type, uuid }) => {
+        return type.startsWith(`${kind}.`) && (kind !== 'flavor' || uuid === 'notified')
+      })
+      expect(about.map(({ type }) => type)).toEqual(expected)
+    }
+  })
+
   test('gets errors, and changes of hosts', async () => {
     const admin = cloud.as('admin')
     const { body } = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', {
@@ -124,7 +149,7 @@ describe.skipIf(!isFullRun)('a listener of oslo.messaging, with the objects of N
   })
 
   test('and Nova takes every payload as its own', () => {
-    expect(heard.length).toBeGreaterThan(12)
+    expect(heard.length).toBeGreaterThan(40)
     expect(
       heard.flatMap(({ type, problems }) => problems.map((each) => `${type} ${each}`)),
     ).toEqual([])

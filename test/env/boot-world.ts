@@ -73,18 +73,22 @@ export async function bootWorld(
 }
 
 async function seedCatalog({ gateway: { db, images, networks } }: ComputeApi) {
-  const flavor = await createFlavor(db, {
-    id: '1',
-    name: 'm1.tiny',
-    vcpus: 1,
-    memoryMb: 128,
-    rootGb: 1,
-    ephemeralGb: 0,
-    swapMb: 0,
-    rxtxFactor: 1,
-    isPublic: true,
-    description: null,
-  })
+  const flavor = await createFlavor(
+    db,
+    { requestId: 'req-1', userId: 'somebody' },
+    {
+      id: '1',
+      name: 'm1.tiny',
+      vcpus: 1,
+      memoryMb: 128,
+      rootGb: 1,
+      ephemeralGb: 0,
+      swapMb: 0,
+      rxtxFactor: 1,
+      isPublic: true,
+      description: null,
+    },
+  )
   const imageId = await addImage(images, { name: 'tiny' })
   const network = await createNetwork(networks, ADMIN, { name: 'private', shared: true })
   await createSubnet(networks, ADMIN, {

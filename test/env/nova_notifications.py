@@ -8,13 +8,22 @@ import sys
 import threading
 
 import oslo_messaging
-from nova.notifications.objects import compute_task, exception, flavor, instance, keypair, service
+from nova.notifications.objects import (
+    aggregate,
+    compute_task,
+    exception,
+    flavor,
+    instance,
+    keypair,
+    server_group,
+    service,
+)
 from nova.objects import base
 from oslo_config import cfg
 from oslo_versionedobjects import fields
 
 TOPIC = "versioned_notifications"
-MODULES = (compute_task, exception, flavor, instance, keypair, service)
+MODULES = (aggregate, compute_task, exception, flavor, instance, keypair, server_group, service)
 CLASSES = {name: each for module in MODULES for name, each in vars(module).items() if isinstance(each, type)}
 
 
@@ -59,7 +68,7 @@ class Endpoint:
     def show(priority, publisher_id, event_type, payload, metadata):
         data = payload["nova_object.data"]
         about = {"type": event_type, "priority": priority, "publisher": publisher_id, "id": metadata["message_id"]}
-        uuid = data.get("uuid") or data.get("instance_uuid")
+        uuid = data.get("uuid") or data.get("instance_uuid") or data.get("flavorid") or data.get("name")
         # One write a line: several threads get notifications.
         sys.stdout.write(json.dumps({**about, "uuid": uuid, "problems": problems(payload)}) + "\n")
         sys.stdout.flush()

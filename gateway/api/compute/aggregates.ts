@@ -17,8 +17,8 @@ import type { Handler } from '../../http/operation.ts'
 import { plainTime } from '../../views/time.ts'
 
 const addAggregateHost: Handler<operations['addAggregateHost']> = async (call) => {
-  const { app, params, body } = call
-  const aggregate = await add(app.compute, params.aggregate_id, body.add_host.host)
+  const { app, context, params, body } = call
+  const aggregate = await add(app.compute, context, params.aggregate_id, body.add_host.host)
   return { body: { aggregate: aggregateView(aggregate) } }
 }
 
@@ -32,14 +32,18 @@ const cacheAggregateImages: Handler<operations['cacheAggregateImages']> = async 
   return {}
 }
 
-const createAggregate: Handler<operations['createAggregate']> = async ({ app, body }) => {
+const createAggregate: Handler<operations['createAggregate']> = async ({ app, context, body }) => {
   const { name, availability_zone: zone = null } = body.aggregate
-  const aggregate = await create(app.db, { name, zone })
+  const aggregate = await create(app.db, context, { name, zone })
   return { body: { aggregate: newAggregateView(aggregate) } }
 }
 
-const deleteAggregate: Handler<operations['deleteAggregate']> = async ({ app, params }) => {
-  await remove(app.db, params.aggregate_id)
+const deleteAggregate: Handler<operations['deleteAggregate']> = async ({
+  app,
+  context,
+  params,
+}) => {
+  await remove(app.db, context, params.aggregate_id)
   return {}
 }
 
@@ -49,14 +53,19 @@ const listAggregates: Handler<operations['listAggregates']> = async ({ app }) =>
 }
 
 const removeAggregateHost: Handler<operations['removeAggregateHost']> = async (call) => {
-  const { app, params, body } = call
-  const aggregate = await removeHost(app.compute, params.aggregate_id, body.remove_host.host)
+  const { app, context, params, body } = call
+  const aggregate = await removeHost(
+    app.compute,
+    context,
+    params.aggregate_id,
+    body.remove_host.host,
+  )
   return { body: { aggregate: aggregateView(aggregate) } }
 }
 
 const setAggregateMetadata: Handler<operations['setAggregateMetadata']> = async (call) => {
-  const { app, params, body } = call
-  const aggregate = await set(app.compute, params.aggregate_id, body.set_metadata.metadata)
+  const { app, context, params, body } = call
+  const aggregate = await set(app.compute, context, params.aggregate_id, body.set_metadata.metadata)
   return { body: { aggregate: aggregateView(aggregate) } }
 }
 
@@ -66,9 +75,9 @@ const showAggregate: Handler<operations['showAggregate']> = async ({ app, params
 }
 
 const updateAggregate: Handler<operations['updateAggregate']> = async (call) => {
-  const { app, params, body } = call
+  const { app, context, params, body } = call
   const { name, availability_zone: zone } = body.aggregate
-  const aggregate = await update(app.compute, params.aggregate_id, {
+  const aggregate = await update(app.compute, context, params.aggregate_id, {
     ...(name !== undefined && { name }),
     ...(zone !== undefined && { zone }),
   })

@@ -46,7 +46,7 @@ const addFlavorAccess: Handler<operations['addFlavorAccess']> = async (call) => 
 const createFlavor: Handler<operations['createFlavor']> = async (call) => {
   const { app, context, links } = call
   const asked = call.body.flavor
-  const flavor = await create(app.db, {
+  const flavor = await create(app.db, context, {
     id: asked.id ?? null,
     name: asked.name,
     vcpus: asked.vcpus,
@@ -64,12 +64,12 @@ const createFlavor: Handler<operations['createFlavor']> = async (call) => {
 const createFlavorExtraSpecs: Handler<operations['createFlavorExtraSpecs']> = async (call) => {
   const { app, context, params, body } = call
   const isChecked = isSince(context, '2.86')
-  await setExtraSpecs(app.db, params.flavor_id, body.extra_specs, isChecked)
+  await setExtraSpecs(app.db, context, params.flavor_id, body.extra_specs, isChecked)
   return { body: { extra_specs: body.extra_specs } }
 }
 
-const deleteFlavor: Handler<operations['deleteFlavor']> = async ({ app, params }) => {
-  await remove(app.db, params.flavor_id)
+const deleteFlavor: Handler<operations['deleteFlavor']> = async ({ app, context, params }) => {
+  await remove(app.db, context, params.flavor_id)
   return {}
 }
 
@@ -128,7 +128,7 @@ const updateFlavor: Handler<operations['updateFlavor']> = async (call) => {
 const updateFlavorExtraSpec: Handler<operations['updateFlavorExtraSpec']> = async (call) => {
   const { app, context, params, body } = call
   const isChecked = isSince(context, '2.86')
-  await setExtraSpec(app.db, params.flavor_id, { key: params.key, specs: body, isChecked })
+  await setExtraSpec(app.db, context, params.flavor_id, { key: params.key, specs: body, isChecked })
   return { body }
 }
 

@@ -170,7 +170,10 @@ async function record(
   queueRequestSpecs(tx, [{ serverId: id, spec: kept, ...noSecrets }])
   if (view.vmState === 'resized') await setCharge(tx, id, { cores, ramMb, isResizing: true })
   if (hasGroup && group !== undefined)
-    await joinServerGroup(tx, { groupId: group.id, userId, servers: [{ id, cellId }] })
+    await joinServerGroup(tx, {
+      ...{ groupId: group.id, userId, requestId },
+      servers: [{ id, cellId }],
+    })
   const action = { action: 'create', message: null, requestId }
   queueActions(tx, [{ serverId: id, projectId, userId, ...action }])
   queueViews(tx, cellId, [view])

@@ -10,6 +10,7 @@ import {
   updateAggregate as update,
   updateAggregate as writeAggregate,
 } from '../../db/aggregates.ts'
+import { type ChangedBy, queueAggregateEvent } from '../events/resource-events.ts'
 import { type AggregateDeps, pushToHosts } from './push-aggregates.ts'
 import { refuseZone, ZONE_KEY } from './zones.ts'
 
@@ -36,10 +37,16 @@ export function aggregateOf(all: readonly Aggregate[], id: string): Aggregate {
 /** Makes an aggregate without hosts; `zone` null: it is no zone. Throws `conflict` for a name in use. */
 export async function createAggregate(
   db: Transactional,
+  by: ChangedBy,
   { name, zone }: { readonly name: string; readonly zone: string | null },
 ): Promise<Aggregate> {
   const metadata: Record<string, string> = zone === null ? {} : { [ZONE_KEY]: zone }
-  const id = await db.transaction((tx) => insertAggregate(tx, { uuid: newId(), name, metadata }))
+  const aggregate = { uuid: newId<string>(), name, metadata }
+  const id = await db.transaction(async (tx) => {
+    const added = await insertAggregate(tx, aggregate)
+    queueAggregateEvent(tx, by, 'create', { ...aggregate, id: added, hosts: [] })
+    return added
+  })
   return showAggregate(db, String(id))
 }
 
@@ -52,6 +59,7 @@ export interface AggregateUpdate {
 /** Throws `not-found`, `conflict` for a name in use, and `invalid` for a zone its hosts cannot be in. */
 export async function updateAggregate(
   deps: AggregateDeps,
+  by: ChangedBy,
   id: string,
   { name, zone }: AggregateUpdate,
 ): Promise<Aggregate> {
@@ -60,10 +68,12 @@ export async function updateAggregate(
     const aggregate = aggregateOf(all, id)
     const refusal = `Cannot update aggregate ${id}`
     if (zone !== undefined) await refuseZone(tx, all, { aggregate, kind: 'invalid', refusal }, zone)
-    await update(tx, aggregate.id, {
+    const change = {
       ...(name !== undefined && { name }),
       ...(zone && { metadata: { ...aggregate.metadata, [ZONE_KEY]: zone } }),
-    })
+    }
+    await update(tx, aggregate.id, change)
+    queueAggregateEvent(tx, by, 'update_prop', { ...aggregate, ...change })
     return aggregate
   })
   await pushToHosts(
@@ -76,6 +86,7 @@ export async function updateAggregate(
 /** Afterwards these keys have these values, null ones are gone, and others are as before. Throws as `writeAggregate`. */
 export async function setAggregateMetadata(
   deps: AggregateDeps,
+  by: ChangedBy,
   id: string,
   change: Readonly<Record<string, string | null>>,
 ): Promise<Aggregate> {
@@ -90,6 +101,7 @@ export async function setAggregateMetadata(
       merged.flatMap(([key, value]) => (value === null ? [] : [[key, value] as const])),
     )
     await writeAggregate(tx, aggregate.id, { metadata })
+    queueAggregateEvent(tx, by, 'update_metadata', { ...aggregate, metadata })
     return aggregate
   })
   await pushToHosts(
@@ -114,7 +126,7 @@ export async function cacheImages(
 }
 
 /** Throws `not-found`, and `invalid` while a host is in it. */
-export async function deleteAggregate(db: Transactional, id: string): Promise<void> {
+export async function deleteAggregate(db: Transactional, by: ChangedBy, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const aggregate = aggregateOf(await lockAggregates(tx), id)
     if (aggregate.hosts.length > 0)
@@ -123,5 +135,6 @@ export async function deleteAggregate(db: Transactional, id: string): Promise<vo
         `Cannot remove host from aggregate ${id}. Reason: Host aggregate is not empty.`,
       )
     await remove(tx, aggregate.id)
+    queueAggregateEvent(tx, by, 'delete', aggregate)
   })
 }

@@ -7,6 +7,7 @@ import {
   lockAggregates,
 } from '../../db/aggregates.ts'
 import { type HostRecord, hostsNamed, serversOnHosts } from '../../db/host-list.ts'
+import { type ChangedBy, queueAggregateEvent } from '../events/resource-events.ts'
 import { aggregateOf, showAggregate } from './aggregates.ts'
 import { type AggregateDeps, pushToHosts } from './push-aggregates.ts'
 import { without, ZONE_KEY, zoneByAggregates } from './zones.ts'
@@ -17,6 +18,7 @@ import { without, ZONE_KEY, zoneByAggregates } from './zones.ts'
  */
 export async function addAggregateHost(
   deps: AggregateDeps,
+  by: ChangedBy,
   id: string,
   name: string,
 ): Promise<Aggregate> {
@@ -39,6 +41,8 @@ export async function addAggregateHost(
         return `Cannot add host to aggregate ${id}. Reason: The host cannot be added to the aggregate as ${reason}`
       })
     await insertAggregateHost(tx, aggregate.id, { hostId, name })
+    const hosts = [...aggregate.hosts, { hostId, name }]
+    queueAggregateEvent(tx, by, 'add_host', { ...aggregate, hosts })
   })
   await pushToHosts(deps, [host.view.hostId])
   return showAggregate(deps.db, id)
@@ -47,6 +51,7 @@ export async function addAggregateHost(
 /** Afterwards the host is not in the aggregate. Throws `not-found`, and `conflict` where the zone of servers would change. */
 export async function removeAggregateHost(
   deps: AggregateDeps,
+  by: ChangedBy,
   id: string,
   name: string,
 ): Promise<Aggregate> {
@@ -66,6 +71,8 @@ export async function removeAggregateHost(
       })
     }
     await deleteAggregateHost(tx, aggregate.id, hostId)
+    const hosts = aggregate.hosts.filter((each) => each.hostId !== hostId)
+    queueAggregateEvent(tx, by, 'remove_host', { ...aggregate, hosts })
     return hostId
   })
   await pushToHosts(deps, [removed])

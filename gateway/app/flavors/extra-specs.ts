@@ -1,6 +1,7 @@
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { mergeExtraSpecs } from '../../db/flavors.ts'
+import { type ChangedBy, queueFlavorEvent } from '../events/resource-events.ts'
 import type { Caller } from '../request-context.ts'
 import { checkExtraSpecs } from './extra-spec-rules.ts'
 import { flavorNotFound, showFlavor } from './flavors.ts'
@@ -24,18 +25,20 @@ export async function showExtraSpec(
  * meaning, which are checked since microversion 2.86.
  */
 export async function setExtraSpecs(
-  db: Executor,
+  db: Transactional,
+  by: ChangedBy,
   id: string,
   specs: Readonly<Record<string, string>>,
   isChecked: boolean,
 ): Promise<void> {
   if (isChecked) checkExtraSpecs(specs)
-  if (!(await mergeExtraSpecs(db, id, specs))) throw flavorNotFound(id)
+  await changeSpecs(db, by, id, specs)
 }
 
 /** As `setExtraSpecs`, of the one key a URL names. Throws `invalid` when the body names another. */
 export async function setExtraSpec(
-  db: Executor,
+  db: Transactional,
+  by: ChangedBy,
   id: string,
   asked: {
     readonly key: string
@@ -45,18 +48,30 @@ export async function setExtraSpec(
 ): Promise<void> {
   if (!Object.hasOwn(asked.specs, asked.key))
     throw new Failure('invalid', 'Request body and URI mismatch')
-  await setExtraSpecs(db, id, asked.specs, asked.isChecked)
+  await setExtraSpecs(db, by, id, asked.specs, asked.isChecked)
 }
 
 /** Afterwards the flavor has no extra spec of this key. Throws `not-found` when it had none. */
 export async function removeExtraSpec(
-  db: Executor,
-  caller: Sight,
+  db: Executor & Transactional,
+  caller: Sight & ChangedBy,
   id: string,
   key: string,
 ): Promise<void> {
   await showExtraSpec(db, caller, id, key)
-  await mergeExtraSpecs(db, id, { [key]: null })
+  await changeSpecs(db, caller, id, { [key]: null })
+}
+
+async function changeSpecs(
+  db: Transactional,
+  by: ChangedBy,
+  id: string,
+  specs: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await mergeExtraSpecs(tx, id, specs))) throw flavorNotFound(id)
+    await queueFlavorEvent(tx, by, 'update', id)
+  })
 }
 
 function specNotFound(id: string, key: string): Failure {

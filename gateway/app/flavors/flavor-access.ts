@@ -1,6 +1,7 @@
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { deleteAccess, insertAccess, listAccess } from '../../db/flavor-access.ts'
+import { type ChangedBy, queueFlavorEvent } from '../events/resource-events.ts'
 import { refuseUnknownProject } from '../identity/refuse-unknown-project.ts'
 import type { Caller } from '../request-context.ts'
 import { showFlavor } from './flavors.ts'
@@ -24,8 +25,8 @@ export async function projectsOfFlavor(
  * could already. `refusesPublic`: also for a flavor that everyone may use (since microversion 2.7).
  */
 export async function grantAccess(
-  db: Executor,
-  caller: Sight,
+  db: Executor & Transactional,
+  caller: Sight & ChangedBy,
   id: string,
   { projectId, refusesPublic }: { readonly projectId: string; readonly refusesPublic: boolean },
 ): Promise<readonly string[]> {
@@ -33,23 +34,32 @@ export async function grantAccess(
   const flavor = await showFlavor(db, caller, id)
   if (refusesPublic && flavor.isPublic)
     throw new Failure('conflict', 'Can not add access to a public flavor.')
-  if (!(await insertAccess(db, id, projectId)))
-    throw new Failure(
-      'conflict',
-      `Flavor access already exists for flavor ${id} and project ${projectId} combination.`,
-    )
+  await db.transaction(async (tx) => {
+    if (!(await insertAccess(tx, id, projectId)))
+      throw new Failure(
+        'conflict',
+        `Flavor access already exists for flavor ${id} and project ${projectId} combination.`,
+      )
+    await queueFlavorEvent(tx, caller, 'update', id)
+  })
   return listAccess(db, id)
 }
 
 /** Afterwards the project may not use the flavor. Throws `not-found` where it could not anyway. */
 export async function revokeAccess(
-  db: Executor,
-  caller: Sight,
+  db: Executor & Transactional,
+  caller: Sight & ChangedBy,
   id: string,
   projectId: string,
 ): Promise<readonly string[]> {
   await showFlavor(db, caller, id)
-  if (!(await deleteAccess(db, id, projectId)))
-    throw new Failure('not-found', `Flavor access not found for ${id} / ${projectId} combination.`)
+  await db.transaction(async (tx) => {
+    if (!(await deleteAccess(tx, id, projectId)))
+      throw new Failure(
+        'not-found',
+        `Flavor access not found for ${id} / ${projectId} combination.`,
+      )
+    await queueFlavorEvent(tx, caller, 'update', id)
+  })
   return listAccess(db, id)
 }

@@ -17,6 +17,7 @@ import {
   updateFlavorDescription,
 } from '../../db/flavors.ts'
 import { booleanText } from '../boolean-text.ts'
+import { type ChangedBy, queueFlavorEvent } from '../events/resource-events.ts'
 import type { Caller } from '../request-context.ts'
 import { type TextPattern, textPattern } from '../servers/list/text-pattern.ts'
 
@@ -130,7 +131,11 @@ export interface NewFlavor
  * Afterwards the flavor exists, under a UUID where no id was chosen. One that is not public is given to no project,
  * not even the creator's. Throws `conflict` when its id or name is taken.
  */
-export async function createFlavor(db: Executor, given: NewFlavor): Promise<Flavor> {
+export async function createFlavor(
+  db: Transactional,
+  by: ChangedBy,
+  given: NewFlavor,
+): Promise<Flavor> {
   const flavor: Flavor = {
     ...given,
     id: given.id ?? randomUUID(),
@@ -139,25 +144,33 @@ export async function createFlavor(db: Executor, given: NewFlavor): Promise<Flav
     createdAt: new Date(),
     updatedAt: null,
   }
-  await insertFlavor(db, flavor)
+  await db.transaction(async (tx) => {
+    await insertFlavor(tx, flavor)
+    await queueFlavorEvent(tx, by, 'create', flavor.id)
+  })
   return flavor
 }
 
 /** Afterwards the flavor has this description. Throws `not-found`. */
 export async function describeFlavor(
-  db: Executor,
-  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  db: Executor & Transactional,
+  caller: Pick<Caller, 'isAdmin' | 'projectId'> & ChangedBy,
   id: string,
   description: string | null,
 ): Promise<Flavor> {
-  if (!(await updateFlavorDescription(db, id, description))) throw flavorNotFound(id)
+  await db.transaction(async (tx) => {
+    if (!(await updateFlavorDescription(tx, id, description))) throw flavorNotFound(id)
+    await queueFlavorEvent(tx, caller, 'update', id)
+  })
   return showFlavor(db, caller, id)
 }
 
 /** Afterwards no server can be made from it; those there are keep what they have. Throws `not-found`. */
-export async function deleteFlavor(db: Transactional, id: string): Promise<void> {
-  const isDeleted = await db.transaction((tx) => deleteRow(tx, id))
-  if (!isDeleted) throw flavorNotFound(id)
+export async function deleteFlavor(db: Transactional, by: ChangedBy, id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    await queueFlavorEvent(tx, by, 'delete', id)
+    if (!(await deleteRow(tx, id))) throw flavorNotFound(id)
+  })
 }
 
 /**

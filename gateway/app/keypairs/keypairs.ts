@@ -17,6 +17,7 @@ import {
   usageAndLimit,
 } from '../../db/quota-usages.ts'
 import { userLimits } from '../../db/user-quota-limits.ts'
+import { type ChangedBy, queueKeypairEvent } from '../events/resource-events.ts'
 import { DEFAULT_LIMITS, UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
 import {
@@ -93,7 +94,7 @@ export interface CreatedKeypair extends Keypair {
  */
 export async function createKeypair(
   db: Transactional,
-  caller: Pick<Caller, 'isAdmin' | 'userId' | 'projectId'>,
+  caller: Pick<Caller, 'isAdmin' | 'userId' | 'projectId'> & ChangedBy,
   asked: NewKeypair,
 ): Promise<CreatedKeypair> {
   const userId = keypairOwner(caller, asked.userId)
@@ -117,6 +118,7 @@ export async function createKeypair(
     const hasRoom = await chargeUsage(tx, entry, 1)
     if (!hasRoom || (await isAboveOwnLimit(tx, entry)))
       throw new Failure('over-quota', 'Quota exceeded, too many key pairs.')
+    queueKeypairEvent(tx, caller, asked.publicKey === undefined ? 'create' : 'import', keypair)
   })
   return { ...keypair, ...(privateKey !== undefined && { privateKey }) }
 }
@@ -139,13 +141,16 @@ async function keysOf(
 /** Afterwards the user has no keypair of this name; servers made with it keep their key. Throws `not-found`. */
 export async function deleteKeypair(
   db: Transactional,
-  caller: Pick<Caller, 'isAdmin' | 'userId'>,
+  caller: Pick<Caller, 'isAdmin' | 'userId'> & ChangedBy,
   name: string,
   userId: string | undefined,
 ): Promise<void> {
   const ownerId = keypairOwner(caller, userId)
   await db.transaction(async (tx) => {
-    if (!(await deleteRow(tx, ownerId, name))) throw keypairNotFound(name, ownerId)
+    const keypair = await findKeypair(tx, ownerId, name)
+    if (keypair === undefined || !(await deleteRow(tx, ownerId, name)))
+      throw keypairNotFound(name, ownerId)
+    queueKeypairEvent(tx, caller, 'delete', keypair)
     queueUsageRefund(tx, { ownerId, resource: 'key_pairs' }, 1)
   })
 }

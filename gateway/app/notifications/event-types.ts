@@ -9,6 +9,7 @@ const RESCUE: PayloadType = ['InstanceActionRescuePayload', '1.3']
 const UPDATE: PayloadType = ['InstanceUpdatePayload', '2.0']
 const TASK: PayloadType = ['ComputeTaskPayload', '1.0']
 const EXCEPTION: PayloadType = ['ExceptionPayload', '1.1']
+const VOLUME: PayloadType = ['InstanceActionVolumePayload', '1.6']
 const SERVICE: PayloadType = ['ServiceStatusPayload', '1.1']
 
 /** What Nova calls an event, and what its notification carries. */
@@ -62,6 +63,8 @@ const ACTIONS: ReadonlyMap<string, NotifiedAction> = new Map(
     unshelve: { name: 'unshelve' },
     attach_interface: { name: 'interface_attach', hasError: true },
     detach_interface: { name: 'interface_detach' },
+    attach_volume: { name: 'volume_attach', payload: VOLUME, hasError: true },
+    detach_volume: { name: 'volume_detach', payload: VOLUME },
     restore: { name: 'restore' },
     delete: { name: 'delete' },
   } satisfies Record<string, NotifiedAction>),
@@ -72,8 +75,52 @@ const SCHEDULE_EVENT = 'conductor_schedule_and_build_instances'
 const DELETE_EVENT = 'compute_terminate_instance'
 const SOFT_DELETE_EVENT = 'compute_soft_delete_instance'
 
+/** What servers are made with; Nova sends a start and an end of what `hasPhases`, before and after it is done. */
+interface NotifiedResource {
+  /** Before the action. */
+  readonly name: string
+  readonly payload: PayloadType
+  readonly hasPhases: boolean
+}
+
+const RESOURCES: ReadonlyMap<string, NotifiedResource> = new Map(
+  Object.entries({
+    'flavor.changed': { name: 'flavor', payload: ['FlavorPayload', '1.4'], hasPhases: false },
+    'keypair.changed': { name: 'keypair', payload: ['KeypairPayload', '1.0'], hasPhases: true },
+    'aggregate.changed': {
+      name: 'aggregate',
+      payload: ['AggregatePayload', '1.1'],
+      hasPhases: true,
+    },
+    'server-group.changed': {
+      name: 'server_group',
+      payload: ['ServerGroupPayload', '1.1'],
+      hasPhases: false,
+    },
+  } satisfies Record<string, NotifiedResource>),
+)
+
 /**
- * The notifications that Nova sends of an event, at most one; undefined: it has none. `action`: the name of the action
+ * The notifications of an event, in their order. A start and an end of one event come together: by then it is done.
+ * Otherwise as `eventTypeOf`.
+ */
+export function eventTypesOf(
+  event: Pick<KeptEvent, 'type' | 'details'>,
+  action: string | undefined,
+  isSoft: boolean,
+): readonly EventType[] {
+  const resource = RESOURCES.get(event.type)
+  if (resource !== undefined) {
+    const { name, payload, hasPhases } = resource
+    const phases = hasPhases ? ['.start', '.end'] : ['']
+    return phases.map((phase) => ({ name: `${name}.${event.details.action}${phase}`, payload }))
+  }
+  const type = eventTypeOf(event, action, isSoft)
+  return type === undefined ? [] : [type]
+}
+
+/**
+ * The notification that Nova sends of an event of a server or host, at most one; undefined: it has none. `action`: the name of the action
  * that a step belongs to, where that is known. `isSoft`: a delete keeps the server for a while.
  */
 export function eventTypeOf(

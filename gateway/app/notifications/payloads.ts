@@ -19,6 +19,9 @@ const SERVICE_VERSION = 64
 /** The payload of a notification; undefined: what it would be about is not known any more. */
 export function payloadOf(type: PayloadType, subject: EventSubject): NovaObject | undefined {
   const [name] = type
+  const { resource, volumeId } = subject.event.details
+  if (resource !== undefined) return novaObject(type, resource)
+  if (name === 'InstanceActionVolumePayload' && volumeId === undefined) return undefined
   if (name === 'ExceptionPayload') return exceptionPayload(subject)
   if (name === 'ServiceStatusPayload')
     return subject.host && novaObject(type, serviceData(subject.host))
@@ -127,6 +130,7 @@ function extraData(
       trusted_image_certificates: null,
       instance_name: server.instanceName,
     }
+  if (name === 'InstanceActionVolumePayload') return { fault, volume_id: details.volumeId }
   if (name === 'InstanceActionRebuildPayload') return { fault, trusted_image_certificates: null }
   if (name === 'InstanceActionRescuePayload') return { fault, rescue_image_ref: null }
   return { fault }

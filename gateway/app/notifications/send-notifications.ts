@@ -8,7 +8,7 @@ import { type EventState, eventsAfter, readEventState } from '../../db/events.ts
 import { advanceNotifications, notifiedUpTo } from '../../db/notified-events.ts'
 import { eventSubjects } from './event-subjects.ts'
 import type { NotificationSink } from './notification.ts'
-import { notificationOf } from './notification-of.ts'
+import { notificationsOf } from './notification-of.ts'
 
 export interface NotificationOptions {
   readonly db: Transactional
@@ -30,10 +30,14 @@ const TYPES: readonly EventType[] = [
   'server.state',
   'server.deleted',
   'host.state',
+  'flavor.changed',
+  'keypair.changed',
+  'aggregate.changed',
+  'server-group.changed',
 ]
 
 /**
- * Sends Nova's notifications of what happens to servers and hosts, one after another in the order of their events, from
+ * Sends Nova's notifications of what happens to servers, to hosts, and to what servers are made with, one after another in the order of their events, from
  * one gateway at a time. An event is recorded as sent after it was, so a notification may come again, and none is left
  * out while its event is kept.
  */
@@ -88,8 +92,7 @@ async function sendPage(
   try {
     for (const subject of await eventSubjects(db, page)) {
       if (!(await mayGoOn())) break
-      const addressed = notificationOf(subject, processName)
-      if (addressed !== undefined) {
+      for (const addressed of notificationsOf(subject, processName)) {
         await sink.send(addressed)
         sent += 1
       }

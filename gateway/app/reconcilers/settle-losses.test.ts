@@ -52,7 +52,8 @@ async function groupOf(serverId: string): Promise<string> {
   await env.db.transaction(async (tx) => {
     await insertServerGroup(tx, { ...group, projectId, userId, maxPerHost: null })
     const servers = [{ id: serverId, cellId: lost.id }]
-    await joinServerGroup(tx, { groupId: group.id, userId, servers })
+    const { requestId } = work()
+    await joinServerGroup(tx, { groupId: group.id, userId, requestId, servers })
   })
   return group.id
 }

@@ -3,7 +3,7 @@ import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
 import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
-import { queueActions } from '../../db/server-actions.ts'
+import { queueActionEnd, queueActions } from '../../db/server-actions.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { Nic } from '../servers/boot/server-network.ts'
 
@@ -38,7 +38,9 @@ const take: LocalStep<ComputeDeps, ChangeNicParams> = {
     const { serverId, action, portId } = params
     if (action === 'attach-interface') await deps.network.releaseNic(tx, serverId, portId)
     queueServerRelease(tx, serverId, sagaId)
-    queueActions(tx, [actionOf(params, work.requestId, 'Error')])
+    const failed = actionOf(params, work.requestId, 'Error')
+    queueActions(tx, [failed])
+    queueActionEnd(tx, { ...failed, result: 'error' })
   },
 }
 
@@ -68,12 +70,13 @@ const ask: RemoteStep<ComputeDeps, ChangeNicParams> = {
 const settle: LocalStep<ComputeDeps, ChangeNicParams> = {
   kind: 'local',
   name: 'settle',
-  run: async (tx, { deps, params, sagaId }) => {
+  run: async (tx, { deps, params, sagaId, work }) => {
     const { serverId, action, portId } = params
     if (action === 'detach-interface') await deps.network.releaseNic(tx, serverId, portId)
     // The cell tells of no NIC by itself: its next view may be far away.
     else await deps.network.bindNic(tx, serverId, portId)
     queueServerRelease(tx, serverId, sagaId)
+    queueActionEnd(tx, { ...actionOf(params, work.requestId, null), result: 'success' })
     return null
   },
   forwardOnly: true,

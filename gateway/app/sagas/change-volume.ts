@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { AttachmentId, CellId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
-import { queueActions } from '../../db/server-actions.ts'
+import { queueActionEnd, queueActions } from '../../db/server-actions.ts'
 import {
   removeAttachment,
   showServerVolumes,
@@ -65,6 +65,7 @@ const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
     await show(tx, params)
     queueServerRelease(tx, params.serverId, sagaId)
     queueActions(tx, [actionOf(params, work.requestId, 'Error')])
+    queueActionEnd(tx, { ...actionOf(params, work.requestId, 'Error'), result: 'error' })
   },
 }
 
@@ -102,7 +103,7 @@ function changeOf({ params, output }: Call) {
 const settle: LocalStep<ComputeDeps, ChangeVolumeParams> = {
   kind: 'local',
   name: 'settle',
-  run: async (tx, { params, sagaId, output }) => {
+  run: async (tx, { params, sagaId, work, output }) => {
     const { action, attachmentId, serverId } = params
     const { device } = output<Asked>('ask')!
     if (action === 'attach_volume')
@@ -110,6 +111,7 @@ const settle: LocalStep<ComputeDeps, ChangeVolumeParams> = {
     else await removeAttachment(tx, attachmentId)
     await show(tx, params)
     queueServerRelease(tx, serverId, sagaId)
+    queueActionEnd(tx, { ...actionOf(params, work.requestId, null), result: 'success' })
     return null
   },
   forwardOnly: true,
@@ -124,8 +126,8 @@ async function show(tx: Tx, { volumeId, serverId }: ChangeVolumeParams): Promise
 }
 
 function actionOf(params: ChangeVolumeParams, requestId: string, message: string | null) {
-  const { serverId, userId, projectId, action } = params
-  return { serverId, requestId, action, userId, projectId, message }
+  const { serverId, userId, projectId, action, volumeId } = params
+  return { serverId, requestId, action, userId, projectId, message, volumeId }
 }
 
 /**

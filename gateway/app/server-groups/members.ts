@@ -13,6 +13,7 @@ import {
   type ServerGroup,
   setGroupCell,
 } from '../../db/server-groups.ts'
+import { queueServerGroupEvent } from '../events/resource-events.ts'
 import { lowerLimit } from '../quotas/quota-limits.ts'
 import { UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
@@ -52,6 +53,7 @@ export class GroupPlacedElsewhere extends Failure {
 export interface Joining {
   readonly groupId: string
   readonly userId: string
+  readonly requestId: string
   /** With the cell each was planned for; null: none would have it. */
   readonly servers: readonly { readonly id: string; readonly cellId: CellId | null }[]
 }
@@ -62,7 +64,7 @@ export interface Joining {
  */
 export async function joinServerGroup(
   tx: Tx,
-  { groupId, userId, servers }: Joining,
+  { groupId, userId, requestId, servers }: Joining,
 ): Promise<void> {
   const group = await lockServerGroup(tx, groupId)
   if (group === undefined) throw noSuchGroup(groupId)
@@ -74,6 +76,8 @@ export async function joinServerGroup(
     userId,
     servers.map(({ id }) => id),
   )
+  const members = [...group.members, ...servers.map(({ id }) => id)]
+  queueServerGroupEvent(tx, { userId, requestId }, 'add_member', { ...group, members })
 }
 
 async function limitMembers(

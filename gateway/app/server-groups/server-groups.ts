@@ -9,6 +9,7 @@ import {
   deleteServerGroup as remove,
   type ServerGroup,
 } from '../../db/server-groups.ts'
+import { type ChangedBy, queueServerGroupEvent } from '../events/resource-events.ts'
 import { isAllowed } from '../policy.ts'
 import { chargeQuota } from '../quotas/charge-quota.ts'
 import { refundQuota } from '../quotas/refund-quota.ts'
@@ -59,7 +60,7 @@ export interface NewServerGroup {
 /** Throws `over-quota`, and `invalid` for a rule that the policy does not have. */
 export async function createServerGroup(
   db: Transactional,
-  { projectId, userId }: Pick<Caller, 'projectId' | 'userId'>,
+  { projectId, userId, requestId }: Pick<Caller, 'projectId' | 'userId'> & ChangedBy,
   asked: NewServerGroup,
 ): Promise<ServerGroup> {
   if (projectId === null)
@@ -75,6 +76,7 @@ export async function createServerGroup(
       if (!isFailure(error, 'over-quota')) throw error
       throw new Failure('over-quota', 'Quota exceeded, too many server groups.')
     }
+    queueServerGroupEvent(tx, { userId, requestId }, 'create', { ...group, members: [] })
   })
   return { ...group, cellId: null, members: [] }
 }
@@ -82,12 +84,13 @@ export async function createServerGroup(
 /** Afterwards there is no such group; its servers stay on their hosts. Throws `not-found`. */
 export async function deleteServerGroup(
   db: Transactional,
-  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  caller: Pick<Caller, 'isAdmin' | 'projectId'> & ChangedBy,
   id: string,
 ): Promise<void> {
   const group = await showServerGroup(db, caller, id)
   await db.transaction(async (tx) => {
     if (!(await remove(tx, group.id))) throw groupNotFound(id)
     refundQuota(tx, group.projectId, { server_groups: 1 })
+    queueServerGroupEvent(tx, caller, 'delete', group)
   })
 }

@@ -26,6 +26,10 @@ const TYPES = [
   'operation',
   'operation.state',
   'quota.repaired',
+  'flavor.changed',
+  'keypair.changed',
+  'aggregate.changed',
+  'server-group.changed',
 ] as const satisfies readonly EventType[]
 
 export function addEventsCommand(program: Command, operator: Operator): void {
@@ -36,7 +40,9 @@ export function addEventsCommand(program: Command, operator: Operator): void {
     './weir events -f --cell north -o json',
     './weir events --host north-1 --since 2h',
   )
-    .description('Show events of servers, volumes, hosts and cells, oldest first')
+    .description(
+      'Show events of servers, volumes, hosts, cells and what servers are made with, oldest first',
+    )
     .option('-f, --follow', 'Follow new events')
     .option('-n, --limit <n>', 'Number of past events to show first', limit, LIMIT)
     .option('--server <server>', 'Only of this server, by name or ID')

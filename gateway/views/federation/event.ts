@@ -11,7 +11,7 @@ export function eventView(event: KeptEvent, { isAdmin }: Pick<Requester, 'isAdmi
     project_id: projectId,
     server_id: serverId,
     server_name: serverName,
-    volume_id: event.volumeId,
+    volume_id: event.volumeId ?? details.volumeId ?? null,
     volume_name: event.volumeName,
     snapshot_id: details.snapshotId ?? null,
     cell_id: isAdmin ? cellId : null,

@@ -20,6 +20,8 @@ import {
 } from '#gateway/db/server-groups.ts'
 import type { Race } from './parents.ts'
 
+const SOMEBODY = { requestId: 'req-1', userId: 'somebody' }
+
 const IMAGE = { name: 'i', disk_format: 'raw', container_format: 'bare' } as const
 
 /** The image service of the gateway that uses this database, whose images have no content. `limit`: of images of a project. */
@@ -60,14 +62,14 @@ export function groupAndImageRaces([here, there]: readonly [Database, Database])
     },
     'a host of an aggregate': {
       parent: async () =>
-        String((await createAggregate(here, { name: randomUUID(), zone: null })).id),
+        String((await createAggregate(here, SOMEBODY, { name: randomUUID(), zone: null })).id),
       // As `addAggregateHost`, of a host that is in no cell.
       child: (id) =>
         here.transaction(async (tx) => {
           const aggregate = aggregateOf(await lockAggregates(tx), id)
           await insertAggregateHost(tx, aggregate.id, { hostId: randomUUID(), name: 'h' })
         }),
-      remove: (id) => deleteAggregate(there, id),
+      remove: (id) => deleteAggregate(there, SOMEBODY, id),
       orphans:
         'select host_id from aggregate_hosts where aggregate_id not in (select id from aggregates)',
     },

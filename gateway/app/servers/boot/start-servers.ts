@@ -142,7 +142,7 @@ async function record(
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   queueMappings(tx, begun.map(mappingOf))
   // Before quotas: deletes of servers lock the group first, too.
-  await joinGroup(tx, order)
+  await joinGroup(tx, work, order)
   const cellIds = order.servers.map(({ row }) => row.cellId)
   await assertNetworksSpan(tx, compute.cells.cells(), order.nics.networks, cellIds)
   const rows: NewServer[] = []
@@ -173,11 +173,16 @@ async function record(
   )
 }
 
-async function joinGroup(tx: Tx, { groupId, servers }: ServerOrder): Promise<void> {
+async function joinGroup(
+  tx: Tx,
+  { requestId }: WorkContext,
+  { groupId, servers }: ServerOrder,
+): Promise<void> {
   const [first] = servers
   if (groupId === null || first === undefined) return
   const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
-  await joinServerGroup(tx, { groupId, userId: first.row.userId, servers: joining })
+  const { userId } = first.row
+  await joinServerGroup(tx, { groupId, userId, requestId, servers: joining })
 }
 
 function mappingOf({ planned: { row }, sagaId }: Begun) {
