@@ -68,7 +68,7 @@ describe.skipIf(why !== undefined)('the page at /ui, with Debian’s Keystone', 
     })()`)
     await visit.browser.until(
       'the other project',
-      `fetch('ui/session', { headers: { 'x-weir-page': '1' } }).then((a) => a.json()).then((s) => s.project.name === 'ops')`,
+      `fetch('session', { headers: { 'x-weir-page': '1' } }).then((a) => a.json()).then((s) => s.project.name === 'ops')`,
     )
     expect(await visit.text()).not.toContain('Overview')
     await visit.signOut()
