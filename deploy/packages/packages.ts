@@ -85,17 +85,20 @@ const CONTROL_PLANE_PACKAGES: readonly Omit<Package, 'purpose'>[] = [
 const CEPH_PACKAGES = [
   { name: 'ceph-base', program: 'osdmaptool' },
   { name: 'ceph-common', program: 'radosgw-admin' },
+  { name: 'ceph-mgr', program: 'ceph-mgr' },
+  { name: 'ceph-mgr-modules-core' },
   { name: 'ceph-mon', program: 'ceph-mon' },
   { name: 'ceph-osd', program: 'ceph-osd' },
   { name: 'radosgw', program: 'radosgw' },
 ] as const
 
-/** What those need of the system; the others come with them. */
+/** What those need of the system, and what hosts need whose guests have disks in it; the others come with them. */
 const CEPH_LIBRARIES = [
   'libaio1',
   'libboost-context1.74.0',
   'libboost-filesystem1.74.0',
   'libboost-program-options1.74.0',
+  'libboost-python1.74.0',
   'libboost-thread1.74.0',
   'libcurl3-gnutls',
   'libfmt9',
@@ -110,6 +113,12 @@ const CEPH_LIBRARIES = [
   'librabbitmq4',
   'librados2',
   'libsnappy1v5',
+  'libvirt-daemon-driver-storage-rbd',
+  'python3-ceph-argparse',
+  'python3-ceph-common',
+  'python3-prettytable',
+  'python3-rados',
+  'qemu-block-extra',
 ] as const
 
 /**

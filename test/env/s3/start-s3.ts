@@ -6,7 +6,7 @@ import S3rver from 's3rver'
 import { S3Client } from '#gateway/s3/s3-client.ts'
 import type { S3Settings } from '#gateway/s3/s3-settings.ts'
 import { isFullRun } from '../full-run.ts'
-import { isCephHere, startCeph } from './ceph.ts'
+import { isCephS3Here, startCeph } from './ceph.ts'
 import { S3Front } from './s3-front.ts'
 
 /** An S3 with an empty bucket of a test's own. */
@@ -27,7 +27,7 @@ const REGION = 'us-east-1'
 export type S3Kind = 's3rver' | 'ceph' | 'given'
 export const S3_KINDS: readonly S3Kind[] = [
   's3rver',
-  ...(isFullRun && isCephHere() ? (['ceph'] as const) : []),
+  ...(isFullRun && isCephS3Here() ? (['ceph'] as const) : []),
   ...(process.env['WEIR_TEST_S3_ENDPOINT'] === undefined ? [] : (['given'] as const)),
 ]
 const START = { s3rver: startS3rver, ceph: startCeph, given: async () => given() } as const
