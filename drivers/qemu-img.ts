@@ -70,6 +70,22 @@ export async function copyDisk(from: DiskFile, to: DiskFile, signal: AbortSignal
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 
+/** The same where `to` is a disk that is there and empty, by QEMU's own options (`--image-opts`). */
+export async function copyInto(from: DiskFile, to: string, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-n', '--target-is-zero', '-f', from.format, from.path]
+  const target = ['--target-image-opts', to]
+  await qemuImg([...args, ...target], signal, {
+    limits: LIMITS_OF_COPY,
+    timeoutMs: COPY_TIMEOUT_MS,
+  })
+}
+
+/** The same where `from` is a disk by QEMU's own options, which nobody writes meanwhile. */
+export async function copyOut(from: string, to: DiskFile, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '--image-opts', from, '-O', to.format, to.path]
+  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+}
+
 async function qemuImg(
   args: readonly string[],
   signal: AbortSignal,

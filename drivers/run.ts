@@ -8,6 +8,8 @@ export interface RunOptions {
   readonly cwd?: string
   /** Replaces the environment; without it the child gets only `PATH` and a C locale. */
   readonly env?: Readonly<Record<string, string>>
+  /** How much of each stream is kept; absent: 64 KiB. */
+  readonly outputBytesMax?: number
 }
 
 export interface RunResult {
@@ -20,7 +22,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
- * Runs a command to its end, never through a shell, and returns its output, each stream cut to its newest 64 KiB.
+ * Runs a command to its end, never through a shell, and returns its output, each stream cut to its newest part.
  * Throws `unsupported` when the command is not installed, `unavailable` when it took too long, the signal's reason when
  * aborted, and `internal` with the command's output as detail when it failed.
  */
@@ -36,8 +38,8 @@ export async function run(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  const stdout = tail(child.stdout)
-  const stderr = tail(child.stderr)
+  const stdout = tail(child.stdout, options.outputBytesMax)
+  const stderr = tail(child.stderr, options.outputBytesMax)
   const killGroup = () => {
     if (child.pid !== undefined && child.exitCode === null) kill(-child.pid)
   }
@@ -68,10 +70,10 @@ export async function run(
   }
 }
 
-function tail(stream: NodeJS.ReadableStream): () => string {
+function tail(stream: NodeJS.ReadableStream, bytesMax = OUTPUT_BYTES_MAX): () => string {
   let kept = Buffer.alloc(0)
   stream.on('data', (chunk: Buffer) => {
-    kept = Buffer.concat([kept, chunk]).subarray(-OUTPUT_BYTES_MAX)
+    kept = Buffer.concat([kept, chunk]).subarray(-bytesMax)
   })
   return () => kept.toString('utf8')
 }

@@ -25,7 +25,7 @@ export interface Volumes {
   extend(volume: VolumeRef, bytes: number, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the snapshot holds the volume's content of one moment, also of a volume that a guest of this host uses.
-   * Throws `conflict` while a guest of another host may write it, or guests share it.
+   * Throws `conflict` while a guest of another host may write it, or guests share it, where the store itself makes none.
    */
   snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**

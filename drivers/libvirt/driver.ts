@@ -48,6 +48,7 @@ import { spawn } from './spawn.ts'
 import { defaultPeerUri, parseLibvirtUri, parsePeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { diskCalls } from './volumes/disk-calls.ts'
+import { storeOn } from './volumes/open-store.ts'
 import { poolCalls } from './volumes/pool-calls.ts'
 import { Pools } from './volumes/pools.ts'
 import { withReleased } from './volumes/released.ts'
@@ -75,6 +76,8 @@ export interface LibvirtSettings extends OvnHostSettings {
   readonly sharedFolder?: string | undefined
   /** Storage pools with volumes, by name; none: a pool of the host's own. */
   readonly volumePools?: readonly string[] | undefined
+  /** The folder of Ceph's programs, for pools of Ceph; absent: where programs usually are. */
+  readonly cephPrograms?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
   /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
@@ -197,7 +200,7 @@ async function createHost(
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
-  return {
+  const host: LibvirtHost = {
     owner,
     stateDirectory,
     sharedFolder,
@@ -213,10 +216,11 @@ async function createHost(
     locks: new InstanceLocks(),
     pools: new Pools(
       environment,
-      settings.volumePools ?? [],
+      { names: settings.volumePools ?? [], cephPrograms: settings.cephPrograms },
       poolCalls(session, slowSession),
       logger,
     ),
+    openStore: async (id, signal) => storeOn(host, await host.pools.get(id, signal)),
     volumeLocks: new KeyedLock(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
     passthroughDevices: settings.pciDevices ?? [],
@@ -228,6 +232,7 @@ async function createHost(
       : async () => (settings.virtType === 'kvm' ? 'kvm' : 'qemu'),
     logger,
   }
+  return host
 }
 
 function networksOf(

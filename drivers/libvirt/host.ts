@@ -21,6 +21,7 @@ import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 import type { DiskCalls } from './volumes/disk-calls.ts'
 import type { Pools } from './volumes/pools.ts'
+import type { VolumeStore } from './volumes/store.ts'
 
 /** The services that every operation of the libvirt driver uses; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
@@ -42,6 +43,8 @@ export interface LibvirtHost {
   readonly images: ImageCache
   readonly locks: InstanceLocks
   readonly pools: Pools
+  /** A store that this host reaches. Throws as `pools.get`. */
+  readonly openStore: (id: string, signal: AbortSignal) => Promise<VolumeStore>
   /** Held while a volume is grown or removed, or a guest is about to get it. */
   readonly volumeLocks: KeyedLock<VolumeId>
   readonly cpus: CpuSettings

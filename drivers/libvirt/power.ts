@@ -10,6 +10,7 @@ import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { startDomain } from './start-domain.ts'
+import { admitVolumes } from './volumes/admit-volumes.ts'
 
 const POLL_MS = 200
 /** A guest that is still booting does not hear the first press (Nova repeats it as well). */
@@ -68,6 +69,7 @@ export async function powerOn(
   if (!OFF.has(state)) return
   const record = await readInstanceRecord(filesOf(host, id))
   for (const nic of record?.nics ?? []) await host.networks.plug(nic, signal)
+  await admitVolumes(host, record?.volumes ?? [], signal)
   await startDomain(host, id, domain, signal)
 }
 

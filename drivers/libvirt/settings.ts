@@ -17,6 +17,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     liveUri: reader.optionalText('live_uri'),
     sharedFolder: reader.optionalText('shared_folder'),
     volumePools: reader.list('volume_pools'),
+    cephPrograms: reader.optionalText('ceph_programs'),
     probeKernel: reader.optionalText('probe_kernel'),
     cpuModel: reader.optionalText('cpu_model'),
     dedicatedCpus: cpuListIfSet(reader.optionalText('dedicated_cpus')),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AttachmentId, type ImageId, newId, type VolumeId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import type { Driver, ImageSpec, InstanceSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec } from '#drivers/volumes.ts'
@@ -22,8 +23,12 @@ export function driverVolumeMovesContract(name: string, start: () => Promise<Lin
     let hosts: LinkedHosts
     const signal = () => AbortSignal.timeout(OPERATION_MS)
 
+    let store: string
+
     beforeAll(async () => {
       hosts = await start()
+      const first = async () => (await hosts.here.volumes!.stores(signal()))[0]?.id
+      store = await waitFor('a store', first, OPERATION_MS)
     }, 120_000)
     afterAll(() => hosts?.[Symbol.asyncDispose]())
 
@@ -32,7 +37,6 @@ export function driverVolumeMovesContract(name: string, start: () => Promise<Lin
       ...disks: readonly Pick<AttachmentSpec, 'isRoot'>[]
     ): Promise<InstanceSpec & { readonly volumes: readonly AttachmentSpec[] }> => {
       const { here, image } = hosts
-      const store = (await here.volumes!.stores(signal()))[0]!.id
       const volumes: AttachmentSpec[] = []
       for (const disk of disks) {
         const id = newId<VolumeId>()

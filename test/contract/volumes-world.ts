@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import type { DiskImage, Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec, StoreReport, VolumeRef, VolumeSpec } from '#drivers/volumes.ts'
@@ -92,7 +93,8 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
     harness = await start()
     driver = await harness.open()
     neighbour = await harness.openNeighbour()
-    store = (await storesOf(driver))[0]!
+    // A host with much to do may be slow to see it.
+    store = await waitFor('a store', async () => (await storesOf(driver))[0], OPERATION_MS)
   }, 120_000)
   afterEach(async () => {
     for (const [id, on] of spawned) {

@@ -9,7 +9,9 @@ import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn, stop } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
-import { hideFiles, spawn } from '../spawn.ts'
+import { existingDomain, hideFiles, spawn } from '../spawn.ts'
+import { fenceVolumes } from '../volumes/admit-volumes.ts'
+import { locateVolumes } from '../volumes/attach.ts'
 import { arrive } from './arrive.ts'
 import { movable, readPart, writePart } from './moved-files.ts'
 import { takeOver } from './take-over.ts'
@@ -43,6 +45,8 @@ async function evacuate(
     takeOver(host, spec, runs, lockSignal),
   )
   if (isTaken) return
+  if ((await existingDomain(host, spec, signal)) === undefined)
+    await fenceVolumes(host, await locateVolumes(host, spec, signal), signal)
   await spawn(host, spec, signal)
   if (!runs) await stop(host, spec.id, 0, signal)
 }

@@ -21,8 +21,8 @@ import {
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles } from '../spawn.ts'
 import { startDomain } from '../start-domain.ts'
+import { admitVolumes, fenceVolumes } from '../volumes/admit-volumes.ts'
 import type { AttachedVolume } from '../volumes/volume-device.ts'
-import { volumePath } from '../volumes/volume-files.ts'
 
 const GIVE_BACK_MS = 60_000
 
@@ -44,6 +44,7 @@ export async function takeOver(
   // Steps that can fail without the disks come first.
   const base = await baseOf(host, spec, [left, files], signal)
   const volumes = await volumesOf(host, [left, files], signal)
+  await fenceVolumes(host, volumes, signal)
   await takeFolder(left, files, former)
   try {
     await refit(files, base, spec, signal)
@@ -101,12 +102,12 @@ async function volumesOf(
   const records = await Promise.all(places.map(readInstanceRecord))
   const volumes = records.find((record) => record?.volumes !== undefined)?.volumes ?? []
   const here = volumes.map(async (volume) => {
-    const store = await host.pools.get(volume.store, signal).catch((cause: unknown) => {
+    const store = await host.openStore(volume.store, signal).catch((cause: unknown) => {
       if (!isFailure(cause, 'not-found')) throw cause
       const message = `This host does not reach the store of volume ${volume.id}.`
       throw new Failure('conflict', message, { cause })
     })
-    return { ...volume, path: volumePath(store, host.owner, volume.id) }
+    return { ...volume, ...store.sourceOf(volume.id) }
   })
   return Promise.all(here)
 }
@@ -161,7 +162,10 @@ async function bringUp(
   await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, { ...whole, takenFrom }, signal)
-  if (runs) await startDomain(host, spec.id, domain, signal)
+  if (runs) {
+    await admitVolumes(host, volumes, signal)
+    await startDomain(host, spec.id, domain, signal)
+  }
   const { takenFrom: _former, ...record } = (await readInstanceRecord(files))!
   await writeInstanceRecord(files, record)
 }

@@ -11,9 +11,9 @@ import { getInstanceRecord } from '../redefine.ts'
 import type { DomainRef } from '../rpc/refs.ts'
 import { renderXml } from '../xml/element.ts'
 import { parseXml, type XmlTree } from '../xml/parse.ts'
-import { holdersOf, lockFailure, refuseOpen } from './openers.ts'
+import { holdersOf, lockFailure } from './openers.ts'
+import type { VolumeStore } from './store.ts'
 import { type AttachedVolume, aliasOf, freeTarget, targetOf, volumeDisk } from './volume-device.ts'
-import { volumePath, volumeSize } from './volume-files.ts'
 
 /** A guest releases a disk when its kernel handles the request; a guest that still boots does not. */
 const LET_GO_MS = 20_000
@@ -34,16 +34,16 @@ export function attachVolume(
     const domain = await getOwnDomain(host.domains, host.owner, id, signal)
     const { volumes = [] } = await getInstanceRecord(host, id)
     await refuseSaved(host, domain, signal)
-    const store = await host.pools.get(attachment.store, signal)
-    const volume = { ...attachment, path: volumePath(store, host.owner, attachment.id) }
+    const store = await host.openStore(attachment.store, signal)
+    const volume = { ...attachment, ...store.sourceOf(attachment.id) }
     const isNew = volumes.every((each) => each.attachmentId !== attachment.attachmentId)
     await host.volumeLocks.run(volume.id, signal, async () => {
-      await volumeSize(volume.path, volume.id)
+      await store.sizeOf(volume.id, signal)
       await refuseOtherHolders(host, id, volume, signal)
       await keepVolumes(host, id, isNew ? [...volumes, volume] : withVolume(volumes, volume))
     })
     try {
-      return await plugIn(host, domain, volume, signal)
+      return await plugIn(host, { domain, store, volume }, signal)
     } catch (error) {
       if (isNew && isReached(host)) await keepVolumes(host, id, volumes)
       throw lockFailure(error, volume.id)
@@ -92,8 +92,8 @@ export async function locateVolumes(
 ): Promise<readonly AttachedVolume[]> {
   const located: AttachedVolume[] = []
   for (const volume of volumes) {
-    const store = await host.pools.get(volume.store, signal)
-    located.push({ ...volume, path: volumePath(store, host.owner, volume.id) })
+    const store = await host.openStore(volume.store, signal)
+    located.push({ ...volume, ...store.sourceOf(volume.id) })
   }
   return located
 }
@@ -110,16 +110,23 @@ export async function refuseTaken(
 ): Promise<void> {
   for (const volume of volumes)
     await host.volumeLocks.run(volume.id, signal, async () => {
-      await volumeSize(volume.path, volume.id)
+      const store = await host.openStore(volume.store, signal)
+      await store.sizeOf(volume.id, signal)
       await refuseOtherHolders(host, id, volume, signal)
+      await store.admit(volume, signal)
     })
+}
+
+interface NewDisk {
+  readonly domain: DomainRef
+  readonly store: VolumeStore
+  readonly volume: AttachedVolume
 }
 
 /** The guest first: what QEMU refuses is then in no definition. */
 async function plugIn(
   host: LibvirtHost,
-  domain: DomainRef,
-  volume: AttachedVolume,
+  { domain, store, volume }: NewDisk,
   signal: AbortSignal,
 ): Promise<string> {
   const { attachmentId, isShared } = volume
@@ -129,10 +136,12 @@ async function plugIn(
   const known = targetOf(live, attachmentId) ?? targetOf(stored, attachmentId)
   const target = known ?? freeTarget(live, stored)
   const xml = renderXml(volumeDisk(volume, target))
-  if (runs && targetOf(live, attachmentId) === undefined)
+  if (runs && targetOf(live, attachmentId) === undefined) {
+    await store.admit(volume, signal)
     await host.disks.attach(domain, xml, 'guest', signal)
+  }
   // Of a guest that is off no QEMU finds out who else has it.
-  if (!runs && known === undefined && !isShared) await refuseOpen(volume.path, volume.id, signal)
+  if (!runs && known === undefined && !isShared) await store.refuseOpen(volume.id, signal)
   if (targetOf(stored, attachmentId) === undefined)
     await host.disks.attach(domain, xml, 'definition', signal)
   return `/dev/${target}`

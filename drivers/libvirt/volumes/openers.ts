@@ -71,7 +71,7 @@ export async function openDisksOf(
 }
 
 /** Throws `conflict` while a guest, on whichever host, has the file open: QEMU locks it. */
-export async function refuseOpen(path: string, id: VolumeId, signal: AbortSignal): Promise<void> {
+export async function refuseLocked(path: string, id: VolumeId, signal: AbortSignal): Promise<void> {
   const args = ['-f', 'raw', '-c', 'quit', path]
   await run('qemu-io', args, { timeoutMs: PROBE_MS, signal }).catch((error: unknown) => {
     throw lockFailure(error, id)

@@ -1,11 +1,14 @@
 import { isFailure } from '#common/errors.ts'
 import { PROCEDURES } from '../rpc/procedures.ts'
 import type { PoolRef } from '../rpc/refs.ts'
+import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
 
 /** virStoragePoolState. */
 const RUNNING = 2
+/** virSecretUsageType. */
+const CEPH = 2
 
 /** libvirt's calls about storage pools, typed. */
 export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
@@ -36,6 +39,27 @@ export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
     /** A pool of a network file system is mounted. */
     async start(pool: PoolRef, signal: AbortSignal): Promise<void> {
       await slow.call(PROCEDURES.storagePoolCreate, onPool(pool).uint(0), signal)
+    },
+    /** The key of a user of Ceph, as a secret of the daemon has it, which may not be private. */
+    async cephKey(
+      secret: { readonly uuid: string } | { readonly usage: string },
+      signal: AbortSignal,
+    ): Promise<Uint8Array> {
+      const found =
+        'uuid' in secret
+          ? await session.call(
+              PROCEDURES.secretLookupByUuid,
+              new XdrWriter().uuid(uuidBytes(secret.uuid)),
+              signal,
+            )
+          : await session.call(
+              PROCEDURES.secretLookupByUsage,
+              new XdrWriter().int(CEPH).text(secret.usage),
+              signal,
+            )
+      const ref = new XdrWriter().uuid(found.fixed(16)).int(found.int()).text(found.text())
+      const answer = await session.call(PROCEDURES.secretGetValue, ref.uint(0), signal)
+      return answer.fixed(answer.uint())
     },
   }
 }

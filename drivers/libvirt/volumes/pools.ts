@@ -10,15 +10,31 @@ import type { StoreReport } from '../../volumes.ts'
 import { element, renderXml } from '../xml/element.ts'
 import { attributeAt, parseXml, textAt } from '../xml/parse.ts'
 import type { PoolCalls } from './pool-calls.ts'
+import { RbdPools, type RbdStore } from './rbd/rbd-pools.ts'
 
 /** A storage pool that is a folder of files. */
 export interface FolderStore extends StoreReport {
+  readonly engine: 'dir'
   readonly path: string
 }
+
+export type FoundStore = FolderStore | RbdStore
 
 /** Types of libvirt's pools whose volumes are files in a folder. */
 const FOLDER_TYPES = ['dir', 'fs', 'netfs']
 const LOOK_MS = 3_000
+/** Ceph's programs take their time to begin. */
+const ROOM_MS = 4_500
+/** Work with a store waits longer than a report of all. */
+const WORK_MS = 10_000
+/** A cluster that was seen so lately is reported, though a host with much to do may be slow to ask it. */
+const RECENT_MS = 60_000
+
+export interface PoolSettings {
+  /** None: a pool of the host's own. */
+  readonly names: readonly string[]
+  readonly cephPrograms: string | undefined
+}
 
 /** The pools whose volumes this host offers: those that its settings name, or one of its own. */
 export class Pools {
@@ -26,17 +42,22 @@ export class Pools {
   readonly #names: readonly string[]
   readonly #calls: PoolCalls
   readonly #logger: Logger | undefined
-  readonly #looks = new Looks<FolderStore>(
-    (name) => this.#read(name, AbortSignal.timeout(10 * LOOK_MS)),
-    LOOK_MS,
+  readonly #rbd: RbdPools
+  readonly #looks = new Looks<FoundStore>(
+    (name) => this.#read(name, 'known', AbortSignal.timeout(10 * LOOK_MS)),
+    WORK_MS,
+  )
+  /** The same, with the room that they have now. */
+  readonly #rooms = new Looks<FoundStore>(
+    (name) => this.#read(name, 'look', AbortSignal.timeout(10 * LOOK_MS)),
+    ROOM_MS,
   )
   /** Why each is left out, as last told. */
   readonly #missing = new Map<string, string>()
 
-  /** No names: a pool of the host's own. */
   constructor(
     environment: Pick<DriverEnvironment, 'owner' | 'stateDirectory'>,
-    names: readonly string[],
+    { names, cephPrograms }: PoolSettings,
     calls: PoolCalls,
     logger: Logger | undefined,
   ) {
@@ -44,36 +65,53 @@ export class Pools {
     this.#names = names
     this.#calls = calls
     this.#logger = logger
+    const directory = join(environment.stateDirectory, 'ceph')
+    this.#rbd = new RbdPools(directory, cephPrograms, calls)
   }
 
   /** Those that answer within seconds. Throws `unavailable` while the daemon is away. */
-  async reached(signal: AbortSignal): Promise<readonly FolderStore[]> {
-    return (await this.#look(signal)).filter((found) => found !== undefined)
+  async reached(signal: AbortSignal): Promise<readonly FoundStore[]> {
+    const found = await Promise.all(
+      this.#pools.map(
+        async (name) =>
+          (await this.#find(this.#rooms, name, signal)) ?? this.#rbd.recent(name, RECENT_MS),
+      ),
+    )
+    return found.filter((each) => each !== undefined)
   }
 
   /** Throws `not-found` for a store of no pool here, `unavailable` while it may be one that does not answer. */
-  async get(id: string, signal: AbortSignal): Promise<FolderStore> {
-    const found = await this.#look(signal)
-    const store = found.find((each) => each?.id === id)
+  async get(id: string, signal: AbortSignal): Promise<FoundStore> {
+    const finding = this.#pools.map((name) => this.#find(this.#looks, name, signal))
+    // One that is silent keeps nobody from the others.
+    const it = finding.map(async (each) => {
+      const store = await each
+      if (store?.id !== id) throw new Error('another store')
+      return store
+    })
+    const store = await Promise.any(it).catch(() => undefined)
     if (store !== undefined) return store
-    if (found.includes(undefined))
+    if ((await Promise.all(finding)).includes(undefined))
       throw new Failure('unavailable', `Store ${id} does not answer on this host, or is not there.`)
     throw new Failure('not-found', `Store ${id} could not be found on this host.`)
   }
 
-  /** Undefined for a pool that cannot be used now. */
-  #look(signal: AbortSignal): Promise<readonly (FolderStore | undefined)[]> {
-    const names = this.#names.length > 0 ? this.#names : [this.#ownName]
-    return Promise.all(names.map((name) => this.#find(name, signal)))
+  get #pools(): readonly string[] {
+    return this.#names.length > 0 ? this.#names : [this.#ownName]
   }
 
   get #ownName(): string {
     return `weir-${this.#environment.owner.hostId}`
   }
 
-  async #find(name: string, signal: AbortSignal): Promise<FolderStore | undefined> {
+  /** Undefined for a pool that cannot be used now. */
+  async #find(
+    looks: Looks<FoundStore>,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<FoundStore | undefined> {
     try {
-      const store = await this.#looks.at(name, signal)
+      const store = await looks.at(name, signal)
       this.#missing.delete(name)
       return store
     } catch (error) {
@@ -87,7 +125,7 @@ export class Pools {
     }
   }
 
-  async #read(name: string, signal: AbortSignal): Promise<FolderStore> {
+  async #read(name: string, how: 'known' | 'look', signal: AbortSignal): Promise<FoundStore> {
     const isOwn = name === this.#ownName
     const pool =
       (await this.#calls.find(name, signal)) ?? (isOwn ? await this.#defineOwn(signal) : undefined)
@@ -95,10 +133,11 @@ export class Pools {
       throw new Failure('not-found', `The hypervisor has no storage pool ${name}.`)
     const xml = parseXml(await this.#calls.xml(pool, signal))
     const type = attributeAt(xml, 'type', 'pool')
+    if (type === 'rbd') return this.#rbd[how](name, xml, signal)
     if (!FOLDER_TYPES.includes(type))
       throw new Failure(
         'unsupported',
-        `Storage pool ${name} is of type ${type}; volumes can be in pools of type ${FOLDER_TYPES.join(', ')}.`,
+        `Storage pool ${name} is of type ${type}; volumes can be in pools of type ${FOLDER_TYPES.join(', ')} and rbd.`,
       )
     const path = textAt(xml, 'pool', 'target', 'path')
     if (isOwn) await mkdir(path, { recursive: true, mode: 0o711 })

@@ -1,13 +1,14 @@
 import { open } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
+import { imageVirtualSize } from '../../image-header.ts'
 import { copyDisk } from '../../qemu-img.ts'
 import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { backUp } from '../snapshot.ts'
 import { lockFailure, openDisksOf } from './openers.ts'
 import type { FolderStore } from './pools.ts'
+import { formatOfSource } from './store.ts'
 import { sizeIfThere, snapshotPath, volumePath, volumeSize } from './volume-files.ts'
 
 /** Afterwards the file at `path`, which was not there, has the content with which the volume begins. */
@@ -20,12 +21,7 @@ export async function fillVolume(
 ): Promise<void> {
   if (from === undefined) return makeEmpty(path)
   if ('image' in from) {
-    const format = IMAGE_FORMATS.find((known) => known === from.image.diskFormat)
-    if (format === undefined)
-      throw new Failure(
-        'invalid',
-        `Image ${from.image.id} has disk format ${from.image.diskFormat}; volumes are made from ${IMAGE_FORMATS.join(' and ')}.`,
-      )
+    const format = formatOfSource(from.image)
     const image = await host.images.path(from.image, signal)
     await imageVirtualSize(image, format)
     return copyDisk({ path: image, format }, { path, format: 'raw' }, signal)

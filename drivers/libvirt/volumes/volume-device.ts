@@ -3,10 +3,18 @@ import type { AttachmentId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
+import type { RbdPool } from './rbd/rbd-pool.ts'
+
+/** Where a guest's disk finds a volume. */
+export interface VolumeSource {
+  /** Of a file; with `rbd` the names of the pool and of the image in it. */
+  readonly path: string
+  /** Absent: it is a file. */
+  readonly rbd?: RbdPool
+}
 
 /** A volume of an instance, as its record keeps it. */
-export interface AttachedVolume extends AttachmentSpec {
-  readonly path: string
+export interface AttachedVolume extends AttachmentSpec, VolumeSource {
   /** The guest was asked to release it; absent: it was not. Its definition does not have it. */
   readonly isLeaving?: true
 }
@@ -15,18 +23,35 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
 
 /** The disk of a volume. Its alias names the attachment, and its serial number the volume. */
 export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
-  const { path, id, attachmentId, isReadOnly, isShared, isRoot } = volume
+  const { id, attachmentId, isReadOnly, isShared, isRoot } = volume
   return element(
     'disk',
-    { type: 'file', device: 'disk' },
+    { type: volume.rbd === undefined ? 'file' : 'network', device: 'disk' },
     element('driver', { name: 'qemu', type: 'raw', cache: 'none', discard: 'unmap' }),
-    element('source', { file: path }),
+    sourceElement(volume),
     element('target', { dev: target, bus: 'virtio' }),
     isReadOnly ? element('readonly') : undefined,
     isShared ? element('shareable') : undefined,
     element('serial', {}, id),
     element('alias', { name: aliasOf(attachmentId) }),
     isRoot === true ? element('boot', { order: 1 }) : undefined,
+  )
+}
+
+/** QEMU reaches Ceph as the definition of the storage pool says, with the secret that it names. */
+function sourceElement({ path, rbd }: VolumeSource): XmlElement {
+  if (rbd === undefined) return element('source', { file: path })
+  const { login } = rbd
+  return element(
+    'source',
+    { protocol: 'rbd', name: path },
+    ...rbd.monitors.map(({ host, port }) => element('host', { name: host, port })),
+    login &&
+      element(
+        'auth',
+        { username: login.user },
+        element('secret', { type: 'ceph', ...login.secret }),
+      ),
   )
 }
 

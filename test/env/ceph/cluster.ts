@@ -25,9 +25,9 @@ export interface CephCluster extends AsyncDisposable {
   readonly ports: readonly [number, number]
   readonly gatewayPort: number
   /** Runs one of Ceph's programs as the administrator. */
-  tool(name: string, ...args: readonly string[]): Promise<string>
+  readonly tool: (name: string, ...args: readonly string[]) => Promise<string>
   /** A daemon that ends with the cluster. */
-  daemon(name: string, ...args: readonly string[]): Promise<ProcessIdentity>
+  readonly daemon: (name: string, ...args: readonly string[]) => Promise<ProcessIdentity>
 }
 
 /** True where Debian's Ceph is unpacked or installed, with these programs too. */
@@ -56,7 +56,7 @@ export async function startCluster(options: ClusterOptions): Promise<CephCluster
         limitMs: LIMIT_MS,
         env: cephEnvironment(),
       }),
-    async daemon(name, ...args) {
+    daemon: async (name, ...args) => {
       const started = await startProcess({
         command: findProgram(name),
         args: ['-c', cluster.configuration, '-f', ...args],

@@ -1,0 +1,141 @@
+import { Failure } from '#common/errors.ts'
+import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import type { Owner } from '../../../driver.ts'
+import type { VolumeReport } from '../../../volumes.ts'
+import { type Ask, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
+
+/** The names of a cell's objects in a pool: who has made an object is known by its name alone. */
+export interface RbdNames {
+  readonly prefix: string
+  volume(id: VolumeId): string
+  /** A volume or image while it is made. */
+  part(name: string): string
+  /** An image of the image service, of which volumes are copies that share its content. */
+  image(sha256: string): string
+}
+
+export function rbdNames({ cellId }: Pick<Owner, 'cellId'>): RbdNames {
+  const prefix = `weir-${cellId}-`
+  return {
+    prefix,
+    volume: (id) => `${prefix}${id}`,
+    part: (name) => `${name}.part`,
+    image: (sha256) => `${prefix}image-${sha256}`,
+  }
+}
+
+/** An image of the pool, as Ceph's programs name it. */
+export function specOf({ pool }: RbdClient, image: string, snapshot?: string): string {
+  return `${pool}/${image}${snapshot === undefined ? '' : `@${snapshot}`}`
+}
+
+export interface ImageInfo {
+  readonly size: number
+  readonly parent?: { readonly image: string; readonly snapshot: string }
+}
+
+/** Undefined for an image that is not there. */
+export async function imageInfo(
+  client: RbdClient,
+  image: string,
+  ask: Ask,
+): Promise<ImageInfo | undefined> {
+  try {
+    return await rbdJson<ImageInfo>(client, ['info', specOf(client, image)], ask)
+  } catch (error) {
+    if (endedWith(error, EXIT.notFound)) return undefined
+    throw error
+  }
+}
+
+/** The size of a volume. Throws `not-found` for one that is not there. */
+export async function volumeBytes(
+  client: RbdClient,
+  names: RbdNames,
+  id: VolumeId,
+  ask: Ask,
+): Promise<number> {
+  const info = await imageInfo(client, names.volume(id), ask)
+  if (info === undefined) throw noVolume(id)
+  return info.size
+}
+
+export function noVolume(id: VolumeId): Failure {
+  return new Failure('not-found', `Volume ${id} could not be found in its store.`)
+}
+
+interface Listed {
+  readonly image: string
+  readonly size: number
+  readonly snapshot?: string
+}
+
+/** The volumes that are whole, with their snapshots. */
+export async function listVolumes(
+  client: RbdClient,
+  { prefix }: RbdNames,
+  ask: Ask,
+): Promise<readonly VolumeReport[]> {
+  const all = await rbdJson<readonly Listed[]>(client, ['ls', '--long', client.pool], ask)
+  const own = all.filter(
+    ({ image }) => image.startsWith(prefix) && isUuid(image.slice(prefix.length)),
+  )
+  const snapshots = Map.groupBy(
+    own.filter(({ snapshot }) => snapshot !== undefined && isUuid(snapshot)),
+    ({ image }) => image,
+  )
+  return own
+    .filter(({ snapshot }) => snapshot === undefined)
+    .map(({ image, size }) => ({
+      id: image.slice(prefix.length) as VolumeId,
+      bytes: size,
+      snapshots: (snapshots.get(image) ?? []).map((each) => each.snapshot as VolumeSnapshotId),
+    }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** The names of an image's snapshots; none for an image that is not there. */
+export async function snapshotNames(
+  client: RbdClient,
+  image: string,
+  ask: Ask,
+): Promise<readonly string[]> {
+  try {
+    const args = ['snap', 'ls', specOf(client, image)]
+    const all = await rbdJson<readonly { readonly name: string }[]>(client, args, ask)
+    return all.map(({ name }) => name)
+  } catch (error) {
+    if (endedWith(error, EXIT.notFound)) return []
+    throw error
+  }
+}
+
+/** Afterwards the image has no such snapshot; images that show it keep their content. */
+export async function removeSnapshot(
+  client: RbdClient,
+  image: string,
+  snapshot: string,
+  ask: Ask,
+): Promise<void> {
+  const args = ['snap', 'rm', '--no-progress', specOf(client, image, snapshot)]
+  await rbd(client, args, ask).catch((error: unknown) => {
+    if (!endedWith(error, EXIT.notFound)) throw error
+  })
+}
+
+/** Afterwards the image has a snapshot of this name, of now. Throws `not-found` as `absent` says. */
+export async function snapshotNow(
+  client: RbdClient,
+  { image, snapshot, absent }: { image: string; snapshot: string; absent: () => Failure },
+  ask: Ask,
+): Promise<void> {
+  // One that an earlier process left is of another moment.
+  await removeSnapshot(client, image, snapshot, ask)
+  await rbd(
+    client,
+    ['snap', 'create', '--no-progress', specOf(client, image, snapshot)],
+    ask,
+  ).catch((error: unknown) => {
+    throw endedWith(error, EXIT.notFound) ? absent() : error
+  })
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '#common/errors.ts'
+import type { HostId, VolumeId } from '#common/ids.ts'
+import type { AttachmentSpec } from '../../../volumes.ts'
+import { type Ask, cephDo, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
+import { noVolume, type RbdNames, specOf } from './rbd-images.ts'
+
+/** Who opened the volume last. */
+const HOLDER = 'weir_holder'
+const SHARED = 'shared'
+/** Programs open a volume for a moment as well. */
+const WAIT_MS = 5_000
+/** Ceph takes a client for gone that has been silent for half a minute. */
+const DEAD_MS = 35_000
+const POLL_MS = 500
+/** Longer than a guest that is cut off could go on. */
+const FENCED_SECONDS = 366 * 86_400
+
+interface Status {
+  readonly watchers: readonly { readonly address: string }[]
+}
+
+/** The addresses of the clients that have the volume open and may write it. */
+async function writersOf(
+  client: RbdClient,
+  names: RbdNames,
+  id: VolumeId,
+  ask: Ask,
+): Promise<readonly string[]> {
+  try {
+    const spec = specOf(client, names.volume(id))
+    const { watchers } = await rbdJson<Status>(client, ['status', spec], ask)
+    return watchers.map(({ address }) => address)
+  } catch (error) {
+    if (endedWith(error, EXIT.notFound)) return []
+    throw error
+  }
+}
+
+/** Throws `conflict` while a client has the volume open that may write it. */
+export async function refuseWriters(
+  client: RbdClient,
+  names: RbdNames,
+  { id, hostId }: { readonly id: VolumeId; readonly hostId: HostId },
+  ask: Ask,
+): Promise<void> {
+  if ((await writersOf(client, names, id, ask)).length === 0) return
+  const last = await holderOf(client, specOf(client, names.volume(id)), ask)
+  // The host knows its own guests: one that it does not know any more is dead.
+  const deadline = performance.now() + (last.startsWith(`${hostId}/`) ? DEAD_MS : WAIT_MS)
+  for (;;) {
+    const writers = await writersOf(client, names, id, ask)
+    if (writers.length === 0) return
+    if (performance.now() > deadline)
+      throw new Failure('conflict', `Another guest has volume ${id} open.`, {
+        detail: `clients of Ceph: ${writers.join(', ')}`,
+      })
+    await sleep(POLL_MS, undefined, { signal: ask.signal })
+  }
+}
+
+/**
+ * Ceph lets any number of clients write a volume, so they are asked for before a guest opens it. Throws `conflict` where
+ * one has it and not both share it. What has it may be this attachment's own guest: its host was not told how an earlier
+ * attempt ended, or Ceph not yet that its process died.
+ */
+export async function admitWriter(
+  client: RbdClient,
+  names: RbdNames,
+  { id, attachmentId, isShared, hostId }: AttachmentSpec & { readonly hostId: HostId },
+  ask: Ask,
+): Promise<void> {
+  const spec = specOf(client, names.volume(id))
+  const holder = isShared ? SHARED : `${hostId}/${attachmentId}`
+  if ((await writersOf(client, names, id, ask)).length > 0) {
+    if ((await holderOf(client, spec, ask)) === holder) return
+    await refuseWriters(client, names, { id, hostId }, ask)
+  }
+  await rbd(client, ['image-meta', 'set', spec, HOLDER, holder], ask).catch((error: unknown) => {
+    throw endedWith(error, EXIT.notFound) ? noVolume(id) : error
+  })
+}
+
+async function holderOf(client: RbdClient, spec: string, ask: Ask): Promise<string> {
+  const said = await rbd(client, ['image-meta', 'get', spec, HOLDER], ask).catch(
+    (error: unknown) => {
+      if (endedWith(error, EXIT.notFound)) return ''
+      throw error
+    },
+  )
+  return said.trim()
+}
+
+/** Afterwards no client that had the volume open writes it any more: the cluster refuses whatever it still sends. */
+export async function fenceWriters(
+  client: RbdClient,
+  names: RbdNames,
+  id: VolumeId,
+  ask: Ask,
+): Promise<void> {
+  for (const address of await writersOf(client, names, id, ask))
+    await cephDo(client, ['osd', 'blocklist', 'add', address, String(FENCED_SECONDS)], ask)
+}

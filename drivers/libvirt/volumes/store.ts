@@ -1,0 +1,78 @@
+import { Failure } from '#common/errors.ts'
+import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import { IMAGE_FORMATS, type ImageFormat } from '../../image-header.ts'
+import type { DiskFile } from '../../qemu-img.ts'
+import type {
+  AttachmentSpec,
+  StoreReport,
+  VolumeImage,
+  VolumeReport,
+  VolumeSpec,
+} from '../../volumes.ts'
+import type { VolumeSource } from './volume-device.ts'
+
+/**
+ * What a host does in a store; each kind of storage pool has its own way. Methods throw `not-found` for a volume or
+ * snapshot that is not there, unless they say otherwise, and `unavailable` where the store does not answer in time.
+ */
+export interface VolumeStore {
+  /** Where a guest's disk finds the volume. */
+  sourceOf(id: VolumeId): VolumeSource
+  sizeOf(id: VolumeId, signal: AbortSignal): Promise<number>
+  list(signal: AbortSignal): Promise<readonly VolumeReport[]>
+  snapshotsOf(id: VolumeId, signal: AbortSignal): Promise<readonly VolumeSnapshotId[]>
+  /** Throws `no-capacity` for a size that the store could never hold. */
+  refuseTooLarge(bytes: number, signal: AbortSignal): Promise<void>
+  /** Afterwards the volume, which was not there, is whole and of at least that size; a failure leaves no part of it. */
+  make(spec: VolumeSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards neither the volume, which nobody has open, nor a part of it is there. */
+  remove(id: VolumeId, signal: AbortSignal): Promise<void>
+  /** Afterwards the volume has this size, which is larger than it was; guests are not told. */
+  grow(id: VolumeId, bytes: number, signal: AbortSignal): Promise<void>
+  snapshot(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /** One that is not there is no failure. */
+  removeSnapshot(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /** Afterwards the file, which was not there, has the volume's content of one moment. */
+  copyTo(file: DiskFile, id: VolumeId, signal: AbortSignal): Promise<void>
+  /** Afterwards the volume, which no guest has, has the content of its snapshot, and its size still. */
+  revert(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /** Throws `conflict` while a guest, on whichever host, has the volume open. */
+  refuseOpen(id: VolumeId, signal: AbortSignal): Promise<void>
+  /**
+   * Asked before a guest opens the volume. Throws `conflict` while another has it open and not both share it; does
+   * nothing in stores whose volumes QEMU itself locks.
+   */
+  admit(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards guests of a host that is down, which may only be cut off, do not write the volume any more; does nothing in
+   * stores whose volumes QEMU itself locks.
+   */
+  fence(id: VolumeId, signal: AbortSignal): Promise<void>
+}
+
+/** For a size that a store has not even when it is empty. */
+export function tooLarge(
+  { name, totalBytes }: Pick<StoreReport, 'name' | 'totalBytes'>,
+  bytes: number,
+): Failure {
+  return new Failure('no-capacity', 'The store has no room for the volume.', {
+    detail: `storage pool ${name} has ${totalBytes} bytes, and ${bytes} are needed`,
+  })
+}
+
+/** The format of an image that a volume is made from. Throws `invalid` for another one than QEMU converts safely. */
+export function formatOfSource({ id, diskFormat }: VolumeImage): ImageFormat {
+  const format = IMAGE_FORMATS.find((known) => known === diskFormat)
+  if (format !== undefined) return format
+  throw new Failure(
+    'invalid',
+    `Image ${id} has disk format ${diskFormat}; volumes are made from ${IMAGE_FORMATS.join(' and ')}.`,
+  )
+}
+
+const SECTOR = 512
+
+/** A size in bytes, in whole sectors. */
+export function inSectors(bytes: number): number {
+  return Math.ceil(bytes / SECTOR) * SECTOR
+}
