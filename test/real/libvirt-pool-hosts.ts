@@ -46,8 +46,8 @@ export async function printed(
   serial.on('data', (chunk: Buffer) => {
     shown += chunk.toString('latin1')
   })
-  // A command may be asked twice, and answered once the next one is.
-  const mark = newId().slice(0, 8)
+  // A command may be asked twice, and answered once the next one is. Ids begin with the time.
+  const mark = newId().slice(-8)
   const answer = new RegExp(`${mark}=([\\w-]+)=`)
   const poll = { timeout: BOOT_MS, interval: 2_000 }
   await expect
