@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { storeIdentity } from '../../store-identity.ts'
+import type { PoolCalls } from './pool-calls.ts'
+import { Pools } from './pools.ts'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'weir-pools-'))
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+const signal = () => AbortSignal.timeout(20_000)
+
+/** A hypervisor with pools in folders, which says nothing of one of them until that `answers`. */
+function calls(answers: Promise<void>): PoolCalls {
+  const xml = `<pool type='dir'><target><path>${directory}</path></target></pool>`
+  return {
+    async find(name) {
+      if (name === 'folder') return { name, uuid: Buffer.alloc(16) }
+      await answers
+      return undefined
+    },
+    define: () => Promise.reject(new Error('not asked for')),
+    xml: () => Promise.resolve(xml),
+    isActive: () => Promise.resolve(true),
+    start: () => Promise.resolve(),
+    cephKey: () => Promise.reject(new Error('not asked for')),
+  }
+}
+
+test('a pool that does not answer keeps nobody from the others', async () => {
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+  const settings = { names: ['silent', 'folder'], cephPrograms: undefined }
+  const { promise: answers, resolve: answer } = Promise.withResolvers<void>()
+  const pools = new Pools({ owner, stateDirectory: directory }, settings, calls(answers), undefined)
+
+  const id = await storeIdentity(directory)
+  expect(await pools.get(id, signal())).toMatchObject({ id, name: 'folder', engine: 'dir' })
+
+  const other = pools.get(newId(), signal())
+  answer()
+  await expect(other).rejects.toMatchObject({ kind: 'unavailable' })
+})
