@@ -82,11 +82,25 @@ async function removeUnused(client: RbdClient, image: string, ask: Ask): Promise
 async function emptyTrash(client: RbdClient, { prefix }: RbdNames, ask: Ask): Promise<void> {
   type Trashed = { readonly id: string; readonly name: string }
   const all = await rbdJson<readonly Trashed[]>(client, ['trash', 'ls', client.pool], ask)
-  for (const { id } of all.filter(({ name }) => name.startsWith(prefix)))
-    await rbd(client, ['trash', 'rm', '--no-progress', `${client.pool}/${id}`], {
-      ...ask,
-      isLong: true,
-    }).catch((error: unknown) => {
-      if (!endedWith(error, EXIT.notEmpty, EXIT.notFound, EXIT.busy)) throw error
-    })
+  let left = all.filter(({ name }) => name.startsWith(prefix)).map(({ id }) => id)
+  // With each that goes, the one that it has shown may go.
+  for (let before = Number.POSITIVE_INFINITY; left.length > 0 && left.length < before; ) {
+    before = left.length
+    const kept: string[] = []
+    for (const id of left) if (!(await removedFromTrash(client, id, ask))) kept.push(id)
+    left = kept
+  }
+}
+
+/** False where something shows it still, or another host is removing it. */
+async function removedFromTrash(client: RbdClient, id: string, { signal }: Ask): Promise<boolean> {
+  try {
+    const args = ['trash', 'rm', '--no-progress', `${client.pool}/${id}`]
+    await rbd(client, args, { signal, isLong: true })
+    return true
+  } catch (error) {
+    if (endedWith(error, EXIT.notFound)) return true
+    if (endedWith(error, EXIT.notEmpty, EXIT.busy)) return false
+    throw error
+  }
 }
