@@ -21,7 +21,7 @@ function tableOf(...instances: readonly number[]): HostTable {
   const table = new HostTable(
     instances.map((number) => hostState(`h${number}`, { instances: number })),
   )
-  table.workspace.left.set(instances.keys().toArray())
+  table.workspace.left.set([...instances.keys()])
   return table
 }
 
