@@ -29,7 +29,7 @@ const OVER: readonly SagaState[] = ['done', 'unwound', 'stuck']
 /** How many sagas wait for an operator. */
 export async function countStuck(db: Executor): Promise<number> {
   const [row] = await db.rows<{ stuck: number }>(COUNT, {})
-  return row?.stuck ?? 0
+  return row!.stuck
 }
 
 /** The oldest sagas that wait for an operator, at most `max`, and those of these ids that are there, in any state. */

@@ -96,7 +96,10 @@ test('each try of a step and each undo is a span, and what is done in it is part
   ])
   for (const name of ['reserve', 'undo reserve', 'undo build'])
     expect(steps.find((span) => span.name === `sample ${name}`)?.traceparent).toBe(traces.get(name))
-  expect(spans.some(({ name, kind }) => name === 'transaction' && kind === 'client')).toBe(true)
+  expect(spans.find(({ name }) => name === 'transaction')).toMatchObject({
+    kind: 'client',
+    attributes: { 'db.system.name': 'mariadb', 'db.operation.name': 'transaction' },
+  })
 })
 
 test('a saga of a request that is not traced makes no spans', async () => {
