@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { sql } from 'drizzle-orm'
 import { connectBus } from '#common/bus/connect.ts'
@@ -17,7 +16,6 @@ import type { HostView } from '#openapi/wire/host.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
-import { GLOBAL_DATABASE, type Product } from '../product.ts'
 
 export interface Size {
   readonly cells: number
@@ -34,6 +32,16 @@ export interface Federation {
   change(count: number): Promise<void>
 }
 
+/** Where the rows and heartbeats go. */
+export interface Site {
+  readonly databaseUrl: string
+  readonly natsUrl: string
+  /** Of a gateway. */
+  readonly credentialsFile: string
+  /** Whose servers they are. */
+  readonly projectId: string
+}
+
 interface Cell {
   readonly id: CellId
   readonly name: string
@@ -48,22 +56,19 @@ const HEARTBEAT_MS = 1_000
 const HOST = { vcpus: 64, memoryMb: 262_144, diskGb: 4_000 } as const
 const log = createLogger('bench', 'silent')
 
-/** Afterwards the product has these cells and servers too, and the cells are reachable; `owned` ends their heartbeats. */
+/** Afterwards the site has these cells and servers too, and the cells are reachable; `owned` ends their heartbeats. */
 export async function fillFederation(
   owned: AsyncDisposableStack,
-  product: Product,
+  { databaseUrl, natsUrl, credentialsFile, projectId }: Site,
   size: Size,
 ): Promise<Federation> {
-  const db = owned.use(
-    new Database({ url: product.mariadb.rootUrl(GLOBAL_DATABASE), connectionsMax: 4 }),
-  )
+  const db = owned.use(new Database({ url: databaseUrl, connectionsMax: 4 }))
   const cells: Cell[] = []
   for (let nth = 1; nth <= size.cells; nth += 1) cells.push(await addCell(db, nth))
   const perCell = Math.ceil(size.servers / size.cells)
   const servers: string[] = []
-  for (const cell of cells) servers.push(...(await addServers(db, product, cell, perCell)))
-  const credentialsFile = join(product.layout.secrets, 'gateway.creds')
-  const nats = await connectBus({ url: product.nats.url, credentialsFile, name: 'bench' }, log)
+  for (const cell of cells) servers.push(...(await addServers(db, projectId, cell, perCell)))
+  const nats = await connectBus({ url: natsUrl, credentialsFile, name: 'bench' }, log)
   owned.defer(() => nats.close())
   const beating = setInterval(() => beat(nats, cells, perCell), HEARTBEAT_MS)
   owned.defer(() => clearInterval(beating))
@@ -90,7 +95,7 @@ async function addCell(db: Database, nth: number): Promise<Cell> {
 /** Returns some of their ids. */
 async function addServers(
   db: Database,
-  { projectId }: Product,
+  projectId: string,
   cell: Cell,
   count: number,
 ): Promise<readonly string[]> {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { thisMachine } from '../machine.ts'
-import { startProduct } from '../product.ts'
+import { GLOBAL_DATABASE, startProduct } from '../product.ts'
 import { table } from '../table.ts'
 import { interrupted, printLine, progress } from '../terminal.ts'
 import { fillFederation } from './fill-federation.ts'
@@ -18,7 +19,13 @@ if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(re
 async function measure({ cells, servers, watchS }: Options) {
   const product = await startProduct(owned, { cells: 1, hosts: 1 }, progress)
   progress(`Writing ${cells} cells and ${servers} servers ...`)
-  const federation = await fillFederation(owned, product, { cells, servers })
+  const site = {
+    databaseUrl: product.mariadb.rootUrl(GLOBAL_DATABASE),
+    natsUrl: product.nats.url,
+    credentialsFile: join(product.layout.secrets, 'gateway.creds'),
+    projectId: product.projectId,
+  }
+  const federation = await fillFederation(owned, site, { cells, servers })
   progress('Opening the page ...')
   const views = await measurePage(product, federation, watchS)
   return { startedAt: new Date().toISOString(), machine: thisMachine(), cells, servers, views }
