@@ -11,6 +11,7 @@ import { measureNetworks } from './phases/networks.ts'
 import { measurePages, type PageFigures } from './phases/pages.ts'
 import { LOOP_PHASES, measureLoop } from './phases/reads.ts'
 import { bootStorm, deleteStorm, measureStorms } from './phases/storms.ts'
+import { measureTraces } from './phases/traces.ts'
 import {
   measureAdministrator,
   measureConnections,
@@ -70,7 +71,11 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
     idle,
     first,
     comparisons: { ...reads, ...(await compareStorms(options, sides)) },
-    variants: { ...administrator, ...(await bootsOfMany(options, product)) },
+    variants: {
+      ...administrator,
+      ...(await bootsOfMany(options, product)),
+      ...(await traced(options, owned, product)),
+    },
     pages,
     batches: await batches(options, product),
     memory: phases.includes('memory') ? [atStart, ...(await watchMemory(options, product))] : [],
@@ -124,6 +129,16 @@ async function bootsOfMany(options: Options, product: Product): Promise<Variants
   const variants: Record<string, Variants[string]> = {}
   for (const name of asked) Object.assign(variants, await ways[name](product, servers, stormRounds))
   return variants
+}
+
+async function traced(
+  options: Options,
+  owned: AsyncDisposableStack,
+  product: Product,
+): Promise<Variants> {
+  if (!options.phases.includes('traces')) return {}
+  progress('Starting a deployment that sends spans to a collector ...')
+  return measureTraces(owned, product, options, progress)
 }
 
 async function batches(

@@ -13,10 +13,11 @@ export const PHASES = [
   'networks',
   'connections',
   'batch',
+  'traces',
   'memory',
 ] as const
-/** What takes more than some minutes is measured when asked for. */
-const USUAL = PHASES.filter((phase) => phase !== 'memory')
+/** What takes more than some minutes, or another deployment, is measured when asked for. */
+const USUAL = PHASES.filter((phase) => phase !== 'memory' && phase !== 'traces')
 export type Phase = (typeof PHASES)[number]
 
 export interface Options {

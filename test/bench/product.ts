@@ -59,13 +59,14 @@ export interface ProductSize {
 }
 
 /**
- * Afterwards a fake-driver cloud of this size serves, and its demo project has no limits. Disposing `owned` stops it and
- * leaves nothing, also when it has not yet started.
+ * Afterwards a fake-driver cloud of this size serves with these further settings (`NAME=value`), and its demo project has
+ * no limits. Disposing `owned` stops it and leaves nothing, also when it has not yet started.
  */
 export async function startProduct(
   owned: AsyncDisposableStack,
   size: ProductSize,
   progress: Progress,
+  settings: readonly string[] = [],
 ): Promise<Product> {
   const layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-bench-')))
   owned.defer(() => rmSync(layout.home, { recursive: true, force: true }))
@@ -74,7 +75,7 @@ export async function startProduct(
   })
   await bringUp(
     layout,
-    { driver: 'fake', ...size, port: await freePort(), set: UNLIMITED_RATES },
+    { driver: 'fake', ...size, port: await freePort(), set: [...UNLIMITED_RATES, ...settings] },
     progress,
   )
   const { state, readyMs } = await restart(layout, progress)

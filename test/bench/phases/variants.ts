@@ -5,9 +5,11 @@ import type { Product } from '../product.ts'
 import { pairedRatio } from '../statistics.ts'
 import { bootStorm, CONCURRENCY, deleteStorm } from './storms.ts'
 
-/** One way of several to ask the product for the same. */
-interface Variant {
+/** One way of several to ask a product for the same. */
+export interface Variant {
   readonly name: string
+  /** Absent: the one that all are measured on. */
+  readonly product?: Product
   readonly run: (round: number) => Promise<Run>
 }
 
@@ -98,17 +100,18 @@ export async function measureBoots(
   return inTurns(product, variants, rounds, () => deleteStorm(product, made))
 }
 
-async function inTurns(
+/** Runs each in its turn, and holds each against the first. */
+export async function inTurns(
   product: Product,
   variants: readonly Variant[],
   rounds: number,
   afterEach: () => Promise<unknown> = async () => {},
 ): Promise<Variants> {
-  const shared: readonly ProcessIdentity[] = [product.mariadb.process, product.nats.process]
   const runs = new Map<string, Counted[]>(variants.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round += 1)
-    for (const { name, run } of variants) {
-      runs.get(name)!.push(await counted(product, shared, () => run(round)))
+    for (const { name, product: on = product, run } of variants) {
+      const shared: readonly ProcessIdentity[] = [on.mariadb.process, on.nats.process]
+      runs.get(name)!.push(await counted(on, shared, () => run(round)))
       await afterEach()
     }
   const first = runs.get(variants[0]!.name)!
