@@ -53,6 +53,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [404, 'a resource class and no trait', 'placement checkTrait'],
   [409, 'there is no default external network', 'network showAutoAllocatedTopology'],
   [409, 'there is one of this name', 'image createMetadefNamespace'],
+  [409, 'no host of the walks is a cloud', 'federation listCellsBelow'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
   [
     501,
