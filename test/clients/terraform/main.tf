@@ -44,8 +44,9 @@ resource "openstack_networking_subnetpool_v2" "pool" {
   description       = "of Terraform"
 }
 
+# Servers show their networks by name, and the provider finds theirs by it.
 resource "openstack_networking_network_v2" "net" {
-  name           = "net-${var.name}"
+  name           = "net"
   admin_state_up = true
   description    = "a network ${var.name}"
   tags           = ["b", "a-${var.name}"]
@@ -284,7 +285,7 @@ resource "openstack_compute_instance_v2" "plain" {
   name            = "plain-${var.name}"
   image_name      = "tiny"
   flavor_name     = "m1.tiny"
-  security_groups = ["default", openstack_networking_secgroup_v2.web.name]
+  security_groups = ["default"]
   network { name = openstack_networking_network_v2.net.name }
   depends_on = [openstack_networking_subnet_v2.subnet, openstack_networking_subnet_v2.six]
 }
