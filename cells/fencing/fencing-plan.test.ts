@@ -48,6 +48,17 @@ test('none is fenced while more hosts do not answer than may, and each says why'
   expect(fenced([...lost.slice(0, 2), ...up(9)])).toEqual(['a', 'b'])
 })
 
+test('none is fenced because it was heard a moment earlier than others that stopped with it', () => {
+  const terms = { ...TERMS, afterMs: 5_000 }
+  const [first, second] = [host('a', { silentMs: 5_001 }), host('b', { silentMs: 3_501 })]
+
+  expect(planFencing([first, second, ...up(1)], terms)).toMatchObject({
+    isHeld: true,
+    fence: [],
+    held: [{ reason: expect.stringContaining('2 of 3 hosts do not answer') }],
+  })
+})
+
 test('none is fenced while most hosts do not answer', () => {
   const [reason] = planFencing([host('a', SILENT), host('b', SILENT), ...up(1)], TERMS).held
 

@@ -33,6 +33,9 @@ export interface FencingPlan {
   readonly isHeld: boolean
 }
 
+/** A host has missed two of its signs of life. Of hosts that stop at once, the last signs are up to one apart. */
+const LATE_MS = 3_000
+
 /**
  * Decides which hosts are to be fenced. Where many do not answer, or most, it is more likely that the cell cannot hear
  * them than that all have failed: then none is, nor soon after, because they do not all come back at once.
@@ -40,7 +43,7 @@ export interface FencingPlan {
 export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms): FencingPlan {
   const { afterMs, downAfterMs, hostsMax, calmMs, hasDevice } = terms
   const open = hosts.filter(({ isForcedDown }) => !isForcedDown)
-  const silent = open.filter(({ silentMs }) => silentMs > downAfterMs)
+  const silent = open.filter(({ silentMs }) => silentMs > Math.min(LATE_MS, downAfterMs))
   const due = silent.filter(
     ({ silentMs, servers, isDisabled }) => silentMs > afterMs && servers > 0 && !isDisabled,
   )
