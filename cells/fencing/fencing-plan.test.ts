@@ -57,6 +57,10 @@ test('none is fenced because it was heard a moment earlier than others that stop
     fence: [],
     held: [{ reason: expect.stringContaining('2 of 3 hosts do not answer') }],
   })
+  // One that is late is no sign of a partition.
+  expect(planFencing([first, host('b', { silentMs: 3_000 }), ...up(1)], terms).fence).toEqual([
+    first,
+  ])
 })
 
 test('none is fenced while most hosts do not answer', () => {

@@ -33,8 +33,8 @@ export interface FencingPlan {
   readonly isHeld: boolean
 }
 
-/** A host has missed two of its signs of life. Of hosts that stop at once, the last signs are up to one apart. */
-const LATE_MS = 3_000
+/** Of hosts that stop at once, the last signs of life are as far apart: they come every second and a half. */
+const SPREAD_MS = 2_000
 
 /**
  * Decides which hosts are to be fenced. Where many do not answer, or most, it is more likely that the cell cannot hear
@@ -43,7 +43,9 @@ const LATE_MS = 3_000
 export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms): FencingPlan {
   const { afterMs, downAfterMs, hostsMax, calmMs, hasDevice } = terms
   const open = hosts.filter(({ isForcedDown }) => !isForcedDown)
-  const silent = open.filter(({ silentMs }) => silentMs > Math.min(LATE_MS, downAfterMs))
+  const silent = open.filter(
+    ({ silentMs }) => silentMs > Math.min(downAfterMs, afterMs - SPREAD_MS),
+  )
   const due = silent.filter(
     ({ silentMs, servers, isDisabled }) => silentMs > afterMs && servers > 0 && !isDisabled,
   )
