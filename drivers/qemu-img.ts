@@ -80,7 +80,7 @@ export async function copyInto(from: DiskFile, to: string, signal: AbortSignal):
   })
 }
 
-/** The same where `from` is a disk by QEMU's own options, which nobody writes meanwhile. */
+/** The same where `from` names a disk by QEMU's own options. No program may write the disk meanwhile. */
 export async function copyOut(from: string, to: DiskFile, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '--image-opts', from, '-O', to.format, to.path]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })

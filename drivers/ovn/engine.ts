@@ -36,7 +36,7 @@ export interface OvnEngineOptions {
   readonly log: Logger
   /** Called for each port of the state whose binding differs from the last reported one, and the first time. */
   readonly onPort: (binding: PortBinding) => void
-  /** Called for floating IPs that have come to a host, whose port works there. Absent: nobody is told. */
+  /** Called when floating IPs have come to another host and their ports work there. */
   readonly onMovedAddresses?: (moved: MovedAddresses) => void
   /** True for a host that is known to be down, though it may answer OVN: it is no gateway then. Absent: none is. */
   readonly isDown?: (chassis: string) => boolean

@@ -8,7 +8,7 @@ export type KeystoneAnswer = Dispatcher.ResponseData
 interface Asked {
   /** Who asks. */
   readonly token?: string
-  /** About whom. */
+  /** The token that the request is about. */
   readonly subject?: string
   readonly body?: object
 }

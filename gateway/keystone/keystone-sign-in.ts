@@ -33,7 +33,8 @@ const NEEDS_MORE =
   'This user signs in with more than a password, for which the page has no field: get a token, and sign in with it.'
 const NO_PROJECT =
   'The identity service gives no token for this project. Sign out, and sign in with its name.'
-const NOT_NOW = 'The identity service can sign nobody in now. Please try again in a while.'
+const NOT_NOW =
+  'The identity service does not answer as it should, so nobody can sign in. Try again in a minute.'
 
 export interface KeystoneSignInParts {
   readonly client: Pick<KeystoneClient, 'send'>

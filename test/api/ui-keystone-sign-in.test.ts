@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 let nth = 0
-/** A user of the Keystone whom no other test has failed to sign in as. */
+/** A new user of the Keystone: its account has no failed attempts from other tests. */
 let name: string
 
 beforeEach(() => {
@@ -204,7 +204,7 @@ test('many who sign in from one address do not keep another waiting, and get 429
   expect(refused).toEqual(Array.from({ length: 17 }, () => 429))
 })
 
-test('a user of whom the Keystone wants a second proof is told so, and is not locked out', async () => {
+test('a user who needs a second proof in the Keystone is told so, and is not locked out', async () => {
   keystone.addUser({
     name,
     password: PASSWORD,

@@ -83,7 +83,7 @@ export class Pools {
   /** Throws `not-found` for a store of no pool here, `unavailable` while it may be one that does not answer. */
   async get(id: string, signal: AbortSignal): Promise<FoundStore> {
     const finding = this.#pools.map((name) => this.#find(this.#looks, name, signal))
-    // One that is silent keeps nobody from the others.
+    // The others are used while one does not answer.
     const it = finding.map(async (each) => {
       const store = await each
       if (store?.id !== id) throw new Error('another store')

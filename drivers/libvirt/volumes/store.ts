@@ -25,7 +25,7 @@ export interface VolumeStore {
   refuseTooLarge(bytes: number, signal: AbortSignal): Promise<void>
   /** Afterwards the volume, which was not there, is whole and of at least that size; a failure leaves no part of it. */
   make(spec: VolumeSpec, signal: AbortSignal): Promise<void>
-  /** Afterwards neither the volume, which nobody has open, nor a part of it is there. */
+  /** Afterwards the volume is gone, with all its parts. No program may have it open. */
   remove(id: VolumeId, signal: AbortSignal): Promise<void>
   /** Afterwards the volume has this size, which is larger than it was; guests are not told. */
   grow(id: VolumeId, bytes: number, signal: AbortSignal): Promise<void>

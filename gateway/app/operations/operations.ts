@@ -85,7 +85,7 @@ function unknownOperation(id: string): Failure {
   return new Failure('not-found', `There is no operation with id ${id}.`)
 }
 
-/** The rules for what is not a user's own. */
+/** The rules for operations on other things than the user's own servers. */
 const OF_OTHERS = {
   show: 'federation:operations:show:other',
   cancel: 'federation:operations:cancel:other',
