@@ -29,7 +29,8 @@ import { SERVICES, type ServiceApi, serviceAt } from './http/services.ts'
  * 3. `serveEndpoint` (http/endpoint.ts): request id, links, token, rule, microversion, body, validation, handler,
  *    pruned answer; any failure on the way leaves in the envelope of the service, and is counted like the rest.
  *
- * There is no middleware: each route is one function, because a chain costs every read and hides the order.
+ * There is no middleware but what compresses pages: each route is one function, because a chain costs every read and
+ * hides the order.
  */
 export function createServer(
   gateway: Gateway,

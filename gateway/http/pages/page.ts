@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Context, Hono } from 'hono'
+import { compress } from 'hono/compress'
 import { httpInput } from '../http-input.ts'
 import type { LinksSource } from '../links.ts'
 
@@ -23,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Serves a page. It needs no token: it requests what it shows like any other client. */
+/** Serves a page, compressed for browsers that accept that. It needs no token: it requests its data like any other client. */
 export function registerPage(app: Hono, page: Page, linksOf: LinksSource): void {
   const known = new Map<string, Promise<Buffer<ArrayBuffer>>>()
   const read = (file: string) => {
@@ -31,13 +32,14 @@ export function registerPage(app: Hono, page: Page, linksOf: LinksSource): void 
     known.set(file, content)
     return content
   }
-  app.get(page.path, async (c) => {
+  const compressed = compress()
+  app.get(page.path, compressed, async (c) => {
     const html = (await read(page.html)).toString('utf8')
     const content = html.replaceAll('{base}', `${rootPath(c, linksOf)}${page.path}/`)
     return c.body(content, 200, { ...headersOf(page, page.html), 'Cache-Control': 'no-cache' })
   })
   for (const [name, file] of page.files)
-    app.get(`${page.path}/${name}`, async (c) => {
+    app.get(`${page.path}/${name}`, compressed, async (c) => {
       const headers = { ...headersOf(page, file), 'Cache-Control': 'public, max-age=3600' }
       return c.body(await read(file), 200, headers)
     })
