@@ -12,8 +12,8 @@ import { Connection } from './connection.ts'
 import { FLOOR_TABLES } from './floor/tables.ts'
 import type { Product } from './product.ts'
 import { requestBytes, succeed } from './request.ts'
-import { ServerCounter } from './server-counter.ts'
-import type { Target } from './target.ts'
+import { RowCounter } from './row-counter.ts'
+import type { ServerCount, Target } from './target.ts'
 
 const DATABASE = 'weir_floor'
 /** As many processes as the product has. */
@@ -49,7 +49,9 @@ export async function startFloor(owned: AsyncDisposableStack, product: Product):
   await waitUntilReady(origin).catch((cause: unknown) => {
     throw new Error(`The floor does not serve: ${logTail(logFile(product, 'gateway'))}`, { cause })
   })
-  const count = owned.use(await ServerCounter.open(product.mariadb.rootUrl(DATABASE), COUNT, []))
+  const count = owned.use(
+    await RowCounter.open<keyof ServerCount>(product.mariadb.rootUrl(DATABASE), COUNT, []),
+  )
   const requests = await requestsOf(origin, product)
   return {
     name: 'floor',

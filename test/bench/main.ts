@@ -18,6 +18,7 @@ import {
   measureNetwork,
   type Variants,
 } from './phases/variants.ts'
+import { measureVolumes } from './phases/volumes.ts'
 import { type Product, startProduct } from './product.ts'
 import { type Results, report } from './report.ts'
 import { interrupted, printLine, progress } from './terminal.ts'
@@ -74,6 +75,7 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
     variants: {
       ...administrator,
       ...(await bootsOfMany(options, product)),
+      ...(await volumes(options, product)),
       ...(await traced(options, owned, product)),
     },
     pages,
@@ -139,6 +141,12 @@ async function traced(
   if (!options.phases.includes('traces')) return {}
   progress('Starting a deployment that sends spans to a collector ...')
   return measureTraces(owned, product, options, progress)
+}
+
+async function volumes({ phases, rounds }: Options, product: Product): Promise<Variants> {
+  if (!phases.includes('volumes')) return {}
+  progress('Attaching and detaching a thousand volumes ...')
+  return measureVolumes(product, rounds)
 }
 
 async function batches(

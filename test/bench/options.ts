@@ -13,6 +13,7 @@ export const PHASES = [
   'networks',
   'connections',
   'batch',
+  'volumes',
   'traces',
   'memory',
 ] as const

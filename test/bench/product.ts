@@ -15,8 +15,8 @@ import { bringUp } from '#deploy/up/up.ts'
 import { waitForHosts } from '#deploy/up/wait-ready.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { requestBytes } from './request.ts'
-import { ServerCounter } from './server-counter.ts'
-import type { Target } from './target.ts'
+import { RowCounter } from './row-counter.ts'
+import type { ServerCount, Target } from './target.ts'
 
 /** The product at work, as `./weir up --driver fake` starts it, in a directory of its own. */
 export interface Product extends Target {
@@ -73,11 +73,10 @@ export async function startProduct(
   owned.defer(async () => {
     await bringDown(layout, () => {})
   })
-  await bringUp(
-    layout,
-    { driver: 'fake', ...size, port: await freePort(), set: [...UNLIMITED_RATES, ...settings] },
-    progress,
-  )
+  // Hosts of a cell share their volumes: any of them can be attached to any server there.
+  const volumes = `COMPUTE_DRIVER_VOLUME_STORE=${join(layout.home, 'volumes')}`
+  const set = [...UNLIMITED_RATES, volumes, ...settings]
+  await bringUp(layout, { driver: 'fake', ...size, port: await freePort(), set }, progress)
   const { state, readyMs } = await restart(layout, progress)
   const endpoint = endpointOf(state)
   const demo = cloudAccount(layout, 'weir')
@@ -118,12 +117,29 @@ async function restart(layout: Layout, progress: Progress) {
 }
 
 /** Counts the servers of a project. */
-export function countServers(mariadb: Mariadb, projectId: string): Promise<ServerCounter> {
-  return ServerCounter.open(mariadb.rootUrl(GLOBAL_DATABASE), COUNT, [projectId])
+export function countServers(
+  mariadb: Mariadb,
+  projectId: string,
+): Promise<RowCounter<keyof ServerCount>> {
+  return RowCounter.open(mariadb.rootUrl(GLOBAL_DATABASE), COUNT, [projectId])
 }
 
 export function adminOf(layout: Layout, state: DeploymentState): Promise<Session> {
   return signIn(endpointOf(state), cloudAccount(layout, 'weir-admin'))
+}
+
+/** Afterwards all cells but the first are as given. */
+export async function setOtherCells(
+  { admin }: Pick<Product, 'admin'>,
+  body: object,
+): Promise<void> {
+  const path = '/federation/v1/cells'
+  const { cells } = await callApi<{ cells: readonly { readonly id: string }[] }>(admin, {
+    method: 'GET',
+    path,
+  })
+  for (const { id } of cells.slice(1))
+    await callApi(admin, { method: 'PATCH', path: `${path}/${id}`, body })
 }
 
 /** Afterwards the project may have any number of servers; returns its id. */
@@ -175,7 +191,7 @@ function listAt(session: Session, version: Microversion): Buffer {
   return pageOf(session, version, 100)
 }
 
-function pageOf(session: Session, version: Microversion, limit: number): Buffer {
+export function pageOf(session: Session, version: Microversion, limit: number): Buffer {
   const path = `${SERVERS}/detail?limit=${limit}`
   return requestBytes({ method: 'GET', path, headers: headersAt(session, version) })
 }

@@ -1,5 +1,4 @@
-import { callApi } from '#deploy/api/session.ts'
-import { addNetwork, createOf, type Product } from '../product.ts'
+import { addNetwork, createOf, type Product, setOtherCells } from '../product.ts'
 import { bootStorm, CONCURRENCY, deleteStorm } from './storms.ts'
 import { measureBoots, type Variants } from './variants.ts'
 
@@ -26,15 +25,4 @@ export async function measureNetworks(
   await deleteStorm(product, there.ids)
   await setOtherCells(product, { is_enabled: true })
   return variants
-}
-
-/** Afterwards all cells but the first are as given. */
-async function setOtherCells({ admin }: Product, body: object): Promise<void> {
-  const path = '/federation/v1/cells'
-  const { cells } = await callApi<{ cells: readonly { readonly id: string }[] }>(admin, {
-    method: 'GET',
-    path,
-  })
-  for (const { id } of cells.slice(1))
-    await callApi(admin, { method: 'PATCH', path: `${path}/${id}`, body })
 }

@@ -61,6 +61,20 @@ export async function deleteStorm(target: Target, ids: readonly string[]): Promi
   return run
 }
 
+/** Looks again and again until the counts are as wanted. Throws an Error with the last ones when that takes too long. */
+export async function until<Count>(
+  who: string,
+  count: () => Promise<Count>,
+  isOver: (count: Count) => boolean,
+): Promise<void> {
+  const startedAt = performance.now()
+  for (let now = await count(); !isOver(now); now = await count()) {
+    if (performance.now() - startedAt > LIMIT_MS)
+      throw new Error(`${who}: ${JSON.stringify(now)} after ${LIMIT_MS} ms`)
+    await sleep(POLL_MS)
+  }
+}
+
 async function storm(
   target: Pick<Booter, 'name' | 'origin' | 'count' | 'concurrency'>,
   requests: readonly Buffer[],
@@ -72,11 +86,7 @@ async function storm(
     requests,
     target.concurrency ?? CONCURRENCY,
   )
-  while (!isOver(await target.count())) {
-    if (performance.now() - startedAt > LIMIT_MS)
-      throw new Error(`${target.name}: ${JSON.stringify(await target.count())} in ${LIMIT_MS} ms`)
-    await sleep(POLL_MS)
-  }
+  await until(target.name, () => target.count(), isOver)
   const seconds = (performance.now() - startedAt) / 1_000
   const run: Run = {
     operations: requests.length,
