@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { WireStore } from '#openapi/wire/volume.ts'
@@ -38,12 +39,11 @@ export async function readStores(db: Executor): Promise<readonly Store[]> {
   })
 }
 
+const REACHING = tableLookup(storeHosts, 'storeId')
+
 /** The hosts that reach a store. */
 export async function hostsOfStore(db: Executor, storeId: string): Promise<readonly HostId[]> {
-  const rows = await db.orm
-    .select({ hostId: storeHosts.hostId })
-    .from(storeHosts)
-    .where(eq(storeHosts.storeId, storeId))
+  const rows = await REACHING.all(db, storeId)
   return rows.map(({ hostId }) => hostId as HostId)
 }
 

@@ -1,5 +1,6 @@
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, getTableColumns, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, SagaId, VolumeId } from '#common/ids.ts'
@@ -86,10 +87,27 @@ export function queueVolume(tx: Tx, volume: Volume): void {
   tx.queue(INSERT, { ...volume })
 }
 
+type Row = typeof volumes.$inferSelect
+
+const named = Object.entries(getTableColumns(volumes)).map(
+  ([name, column]) => [name, sql`${column}`.as(name)] as const,
+)
+const BY_ID = new Lookup<Row & { readonly storeName: string }>(
+  (ids) =>
+    builder
+      .select({ ...Object.fromEntries(named), storeName: sql`${stores.name}`.as('storeName') })
+      .from(volumes)
+      .innerJoin(stores, eq(stores.id, volumes.storeId))
+      .where(inArray(volumes.volumeId, [...ids])),
+  ({ volumeId }) => volumeId,
+)
+
 /** The volume; undefined when the cell has none of this id. */
 export async function findVolume(db: Executor, id: VolumeId): Promise<Volume | undefined> {
-  const [row] = await volumeRows(db).where(eq(volumes.volumeId, id))
-  return row && fromRow(row)
+  const row = await BY_ID.one(db, id)
+  if (row === undefined) return undefined
+  const { storeName, ...volume } = row
+  return fromRow({ volume, storeName })
 }
 
 /** At most `max` volumes in order of id, after one. */
@@ -197,10 +215,7 @@ function volumeRows(db: Executor) {
     .$dynamic()
 }
 
-function fromRow(joined: {
-  readonly volume: typeof volumes.$inferSelect
-  readonly storeName: string
-}): Volume {
+function fromRow(joined: { readonly volume: Row; readonly storeName: string }): Volume {
   const { volumeId, createdAt: _, updatedAt, ...row } = joined.volume
   return {
     ...row,

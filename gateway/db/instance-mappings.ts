@@ -172,6 +172,15 @@ export async function takeServer(
   return (await tx.run(TAKE, { serverId: server, attempt, sagaId: saga })).affectedRows === 1
 }
 
+/** The same for a transaction that fails with `otherwise` where it is false. */
+export function queueTakeServer(
+  tx: Tx,
+  taken: { readonly serverId: string; readonly attempt: number; readonly sagaId: SagaId },
+  otherwise: () => Error,
+): void {
+  tx.queue(TAKE, taken, { rows: 1, otherwise })
+}
+
 /** Ends the saga's ownership, if it still has it. */
 export function queueServerRelease(tx: Tx, server: string, saga: SagaId): void {
   tx.queue(RELEASE, { serverId: server, sagaId: saga })

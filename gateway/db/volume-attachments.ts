@@ -1,7 +1,8 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import type { AttachmentId, InstanceId, VolumeId } from '#common/ids.ts'
-import type { AttachedVolume } from '../app/servers/list/server-record.ts'
 import { serverIndex } from './schema/servers.ts'
 import { volumeAttachments } from './schema/volumes.ts'
 
@@ -22,36 +23,65 @@ export interface VolumeAttachment {
   readonly createdAt: Date
 }
 
-/** Adds an attachment in the state `attaching`; throws a duplicate-key error when the server has the volume. */
-export async function insertAttachment(
-  tx: Tx,
-  {
-    id,
-    volumeId,
-    serverId,
-    device,
-    tag,
-    deletesVolume,
-    isRoot,
-  }: Omit<VolumeAttachment, 'state' | 'createdAt'>,
-): Promise<void> {
-  await tx.orm.insert(volumeAttachments).values({
-    ...{ id, volumeId, serverId, device, tag, deletesVolume, isRoot },
-    state: 'attaching',
-    createdAt: sql`now(3)`,
-  })
+const p = sql.placeholder
+
+const INSERT = sqlStatement(sql`
+  insert into volume_attachments
+    (id, volume_id, server_id, state, device, tag, deletes_volume, is_root, created_at)
+  select ${p('id')}, ${p('volumeId')}, ${p('serverId')}, 'attaching', ${p('device')}, ${p('tag')},
+    ${p('deletesVolume')}, ${p('isRoot')}, now(3)
+  from dual where not exists (
+    select 1 from volume_attachments held
+    where held.volume_id = ${p('volumeId')} and held.server_id = ${p('serverId')})`)
+const isThis = eq(volumeAttachments.id, p('id'))
+const DETACHING = statement(
+  builder
+    .update(volumeAttachments)
+    .set({ state: 'detaching' })
+    .where(and(isThis, eq(volumeAttachments.state, 'attached'))),
+)
+const ATTACHED = statement(
+  builder.update(volumeAttachments).set({ state: 'attached' }).where(isThis),
+)
+const ATTACHED_AS = statement(
+  builder
+    .update(volumeAttachments)
+    .set({ state: 'attached', device: sql`${p('device')}` })
+    .where(isThis),
+)
+const REMOVE = statement(builder.delete(volumeAttachments).where(isThis))
+const ofServer = eq(serverIndex.serverId, p('serverId'))
+/** Before the attachments are read, so that of two transactions the later one reads what the other has written. */
+const LOCK_SERVER = statement(
+  builder.update(serverIndex).set({ updatedAt: sql`now(3)` }).where(ofServer),
+)
+/** As `AttachedVolume`. An inner limit keeps the order, which an aggregate has in no other way that all databases know. */
+const SHOW_SERVER = sqlStatement(sql`
+  update server_index set volumes = (
+    select json_arrayagg(json_merge_patch(
+      json_object('id', held.volume_id, 'deletesVolume', json_extract(if(held.deletes_volume, 'true', 'false'), '$')),
+      if(held.is_root, '{"isRoot":true}', '{}')))
+    from (
+      select volume_id, deletes_volume, is_root from volume_attachments
+      where server_id = ${p('serverId')} order by created_at, id limit 10000) held)
+  where server_id = ${p('serverId')}`)
+
+type NewAttachment = Omit<VolumeAttachment, 'state' | 'createdAt'>
+
+/** Adds an attachment in the state `attaching`; where the server has the volume, the transaction fails with `otherwise`. */
+export function queueAttachment(tx: Tx, added: NewAttachment, otherwise: () => Error): void {
+  tx.queue(INSERT, { ...added }, { rows: 1, otherwise })
 }
+
+const BY_SERVER = tableLookup(volumeAttachments, 'serverId')
 
 /** The attachment of a volume to a server; undefined when there is none. */
 export async function findAttachment(
   db: Executor,
   { serverId, volumeId }: { readonly serverId: string; readonly volumeId: string },
 ): Promise<VolumeAttachment | undefined> {
-  const isPair = and(
-    eq(volumeAttachments.serverId, serverId),
-    eq(volumeAttachments.volumeId, volumeId),
-  )
-  const [row] = await db.orm.select().from(volumeAttachments).where(isPair)
+  const held = await BY_SERVER.all(db, serverId)
+  const row = held.find((each) => each.volumeId === volumeId)
   return row && attachmentOf(row)
 }
 
@@ -73,35 +103,35 @@ export async function attachmentsOfVolumes(
   return rowsWhere(db, inArray(volumeAttachments.volumeId, [...volumeIds]))
 }
 
-/** Afterwards the attachment is in this state, with the device if one is given. False when it is gone. */
-export async function updateAttachment(
-  tx: Tx,
-  id: AttachmentId,
-  change: Partial<Pick<VolumeAttachment, 'state' | 'device' | 'deletesVolume'>>,
-): Promise<boolean> {
-  const [result] = await tx.orm
-    .update(volumeAttachments)
-    .set(change)
-    .where(eq(volumeAttachments.id, id))
-  return result.affectedRows === 1
+/** The host has given the volume to the guest, as this device if it said so. */
+export function queueAttached(tx: Tx, id: AttachmentId, device?: string | null): void {
+  if (device === undefined) tx.queue(ATTACHED, { id })
+  else tx.queue(ATTACHED_AS, { id, device })
 }
 
-/** Afterwards the attachment is gone. False when it was before. */
-export async function removeAttachment(tx: Tx, id: AttachmentId): Promise<boolean> {
-  const [result] = await tx.orm.delete(volumeAttachments).where(eq(volumeAttachments.id, id))
-  return result.affectedRows === 1
+/** The host is to take the volume away; where the server does not have it, the transaction fails with `otherwise`. */
+export function queueDetaching(tx: Tx, id: AttachmentId, otherwise: () => Error): void {
+  tx.queue(DETACHING, { id }, { rows: 1, otherwise })
+}
+
+/** Afterwards there is no such attachment. */
+export function queueRemoveAttachment(tx: Tx, id: AttachmentId): void {
+  tx.queue(REMOVE, { id })
+}
+
+/** Afterwards the volume goes with the server, or stays. */
+export async function updateDeletesVolume(
+  tx: Tx,
+  id: AttachmentId,
+  deletesVolume: boolean,
+): Promise<void> {
+  await tx.orm.update(volumeAttachments).set({ deletesVolume }).where(eq(volumeAttachments.id, id))
 }
 
 /** Afterwards the server's view names the volumes that it has now. */
-export async function showServerVolumes(tx: Tx, serverId: string): Promise<void> {
-  const attachments = await attachmentsOfServers(tx, [serverId])
-  const shown: readonly AttachedVolume[] = attachments.map(
-    ({ volumeId: id, deletesVolume, isRoot }) => ({ id, deletesVolume, ...(isRoot && { isRoot }) }),
-  )
-  await tx.orm
-    .update(serverIndex)
-    .set({ volumes: shown.length === 0 ? sql`null` : shown, updatedAt: sql`now(3)` })
-    .where(eq(serverIndex.serverId, serverId))
+export function queueServerVolumes(tx: Tx, serverId: string): void {
+  tx.queue(LOCK_SERVER, { serverId })
+  tx.queue(SHOW_SERVER, { serverId })
 }
 
 async function rowsWhere(

@@ -1,5 +1,6 @@
 import { and, count, eq, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
@@ -69,9 +70,11 @@ export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
   await addWrittenVolumeEvent(tx, volume.id)
 }
 
+const BY_ID = tableLookup(volumes, 'id')
+
 /** The volume, of any project; undefined when there is none. */
 export async function findVolume(db: Executor, id: string): Promise<Volume | undefined> {
-  const [row] = await db.orm.select().from(volumes).where(eq(volumes.id, id))
+  const row = await BY_ID.one(db, id)
   return row && fromRow(row)
 }
 

@@ -13,11 +13,12 @@ import {
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
+import { queueHeldStatus, queueVolumeLock } from '../../db/held-volumes.ts'
 import { volumeMessages } from '../../db/schema/block-storage.ts'
 import {
   attachmentsOfVolumes,
-  insertAttachment,
-  updateAttachment,
+  queueAttached,
+  queueAttachment,
 } from '../../db/volume-attachments.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
 import {
@@ -29,7 +30,7 @@ import {
 } from '../../db/volumes.ts'
 import { waitingWork } from '../../db/waiting-work.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { releaseVolumes, showAttached } from '../volumes/hold-volume.ts'
+import { releaseVolumes } from '../volumes/hold-volume.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
 import { takeVolumeFromLostCell } from '../volumes/take-from-lost-cell.ts'
 import { applyVolumes } from './apply-volumes.ts'
@@ -38,6 +39,8 @@ import { resyncVolumes } from './resync-volumes.ts'
 // Goal: volumes are shown as their cell has them, whatever comes late, twice, out of order or from another cell.
 
 let db: Database
+
+const isHeld = () => new Error('The server has the volume.')
 let cellId: CellId
 let projectId: string
 
@@ -173,7 +176,7 @@ test('a volume that goes with its server is deleted as soon as that is gone, not
   const lease = { name: 'me', holder: 'h', generation: 1 }
   await db.transaction(async (tx) => {
     const held = { id: newId<AttachmentId>(), volumeId: id, serverId, device: null, tag: null }
-    await insertAttachment(tx, { ...held, deletesVolume: true, isRoot: false })
+    queueAttachment(tx, { ...held, deletesVolume: true, isRoot: false }, isHeld)
   })
   expect(await waitingWork(db, lease)).not.toContain('volumes')
 
@@ -190,9 +193,10 @@ test('a volume that its guest released late is free, if its own cell says so, an
   const attachment = { id: newId<AttachmentId>(), volumeId: id, serverId: newId<InstanceId>() }
   const how = { tag: null, isRoot: false, device: null, deletesVolume: true }
   await db.transaction(async (tx) => {
-    await insertAttachment(tx, { ...attachment, ...how })
-    await updateAttachment(tx, attachment.id, { state: 'attached' })
-    await showAttached(tx, (await lockVolume(tx, id))!)
+    queueVolumeLock(tx, id)
+    queueAttachment(tx, { ...attachment, ...how }, isHeld)
+    queueAttached(tx, attachment.id)
+    queueHeldStatus(tx, id)
   })
   const released = (attachmentId: string): FeedBody => {
     return { kind: 'volume-released', volumeId: id, attachmentId }
@@ -309,13 +313,11 @@ test('the volumes of a lost cell are in error, and come back with it', async () 
 
   const attachment = { id: newId<AttachmentId>(), volumeId: id, serverId: newId<InstanceId>() }
   await db.transaction((tx) =>
-    insertAttachment(tx, {
-      ...attachment,
-      tag: null,
-      isRoot: false,
-      device: null,
-      deletesVolume: false,
-    }),
+    queueAttachment(
+      tx,
+      { ...attachment, tag: null, isRoot: false, device: null, deletesVolume: false },
+      isHeld,
+    ),
   )
 
   for (const each of [id, doomed]) await takeVolumeFromLostCell(db, cell, each)

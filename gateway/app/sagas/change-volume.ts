@@ -2,16 +2,18 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, CellId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
+import { queueFreeVolumeLock, queueHeldStatus, queueVolumeLock } from '../../db/held-volumes.ts'
+import { findMapping, queueServerRelease, queueTakeServer } from '../../db/instance-mappings.ts'
 import { queueActionEnd, queueActions } from '../../db/server-actions.ts'
+import { StaleRevision } from '../../db/stale-revision.ts'
 import {
-  removeAttachment,
-  showServerVolumes,
-  updateAttachment,
+  queueAttached,
+  queueAttachment,
+  queueDetaching,
+  queueRemoveAttachment,
+  queueServerVolumes,
 } from '../../db/volume-attachments.ts'
-import { lockVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { beginAttachment, showAttached } from '../volumes/hold-volume.ts'
 
 export type ChangeVolumeParams = {
   readonly serverId: InstanceId
@@ -23,13 +25,15 @@ export type ChangeVolumeParams = {
   readonly attachmentId: AttachmentId
   readonly tag: string | null
   readonly deletesVolume: boolean
+  /** How the volume was read that is to be attached; else null. Absent from sagas of a former release, whose first step is done. */
+  readonly volume: Taken | null
   /** Of the request: who sent it, with a token of which project. */
   readonly userId: string
   readonly projectId: string
 }
 
 type Call = StepCall<ComputeDeps, ChangeVolumeParams>
-/** The volume as the cell knows it. */
+/** The volume as the cell is told of it. */
 type Taken = {
   readonly volumeAttempt: number
   readonly isShared: boolean
@@ -38,35 +42,47 @@ type Taken = {
 }
 type Asked = { readonly device: string | null }
 
+/** Nothing is read, so that transactions which come together commit together. */
 const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
   kind: 'local',
   name: 'take',
-  run: async (tx, { params, sagaId, work }): Promise<Taken> => {
-    const { serverId, attempt, cellId, action, attachmentId, volumeId } = params
-    if (!(await takeServer(tx, serverId, attempt, sagaId)))
-      throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-    const volume = await lockVolume(tx, volumeId)
-    if (volume === undefined)
-      throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
-    const wanted = { ...params, isRoot: false, device: null }
-    if (action === 'attach_volume') await beginAttachment(tx, volume, wanted, cellId)
-    else if (!(await updateAttachment(tx, attachmentId, { state: 'detaching' })))
-      throw new Failure('not-found', `Volume ${volumeId} is not attached to ${serverId}.`)
-    await showAttached(tx, volume)
+  run: async (tx, { params, sagaId, work }): Promise<Taken | null> => {
+    const { serverId, attempt, attachmentId, volumeId, volume } = params
+    const isTaken = () =>
+      new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
+    queueTakeServer(tx, { serverId, attempt, sagaId }, isTaken)
+    if (volume !== null) hold(tx, params, volume)
+    else {
+      queueVolumeLock(tx, volumeId)
+      queueDetaching(tx, attachmentId, () => new StaleRevision(`Volume ${volumeId}`))
+    }
+    queueHeldStatus(tx, volumeId)
     queueActions(tx, [actionOf(params, work.requestId, null)])
-    const { attempt: volumeAttempt, isMultiattach: isShared, isReadOnly } = volume
-    return { volumeAttempt, isShared, isReadOnly: isReadOnly === true }
+    return volume
   },
   undo: async (tx, call) => {
     const { params, sagaId, work } = call
-    const { action, attachmentId } = params
-    if (action === 'attach_volume') await removeAttachment(tx, attachmentId)
-    else await updateAttachment(tx, attachmentId, { state: 'attached' })
-    await show(tx, params)
+    const { action, attachmentId, volumeId } = params
+    queueVolumeLock(tx, volumeId)
+    if (action === 'attach_volume') queueRemoveAttachment(tx, attachmentId)
+    else queueAttached(tx, attachmentId)
+    show(tx, params)
     queueServerRelease(tx, params.serverId, sagaId)
     queueActions(tx, [actionOf(params, work.requestId, 'Error')])
     queueActionEnd(tx, { ...actionOf(params, work.requestId, 'Error'), result: 'error' })
   },
+}
+
+/** The volume is held for the server, if it still is as it was read; else the transaction fails with `StaleRevision`. */
+function hold(
+  tx: Tx,
+  { serverId, cellId, attachmentId: id, volumeId, tag, deletesVolume }: ChangeVolumeParams,
+  { volumeAttempt: attempt, isShared: isMultiattach, isReadOnly = false }: Taken,
+): void {
+  const isStale = () => new StaleRevision(`Volume ${volumeId}`)
+  queueFreeVolumeLock(tx, { id: volumeId, cellId, attempt, isMultiattach, isReadOnly }, isStale)
+  const wanted = { id, volumeId, serverId, tag, deletesVolume, isRoot: false, device: null }
+  queueAttachment(tx, wanted, isStale)
 }
 
 const ask: RemoteStep<ComputeDeps, ChangeVolumeParams> = {
@@ -104,12 +120,12 @@ const settle: LocalStep<ComputeDeps, ChangeVolumeParams> = {
   kind: 'local',
   name: 'settle',
   run: async (tx, { params, sagaId, work, output }) => {
-    const { action, attachmentId, serverId } = params
+    const { action, attachmentId, serverId, volumeId } = params
     const { device } = output<Asked>('ask')!
-    if (action === 'attach_volume')
-      await updateAttachment(tx, attachmentId, { state: 'attached', device })
-    else await removeAttachment(tx, attachmentId)
-    await show(tx, params)
+    queueVolumeLock(tx, volumeId)
+    if (action === 'attach_volume') queueAttached(tx, attachmentId, device)
+    else queueRemoveAttachment(tx, attachmentId)
+    show(tx, params)
     queueServerRelease(tx, serverId, sagaId)
     queueActionEnd(tx, { ...actionOf(params, work.requestId, null), result: 'success' })
     return null
@@ -118,11 +134,10 @@ const settle: LocalStep<ComputeDeps, ChangeVolumeParams> = {
   undo: 'none',
 }
 
-/** Afterwards the volume and the server show the attachments that there are now. */
-async function show(tx: Tx, { volumeId, serverId }: ChangeVolumeParams): Promise<void> {
-  const volume = await lockVolume(tx, volumeId)
-  if (volume !== undefined) await showAttached(tx, volume)
-  await showServerVolumes(tx, serverId)
+/** Afterwards the locked volume and the server show the attachments that there are now. */
+function show(tx: Tx, { volumeId, serverId }: ChangeVolumeParams): void {
+  queueHeldStatus(tx, volumeId)
+  queueServerVolumes(tx, serverId)
 }
 
 function actionOf(params: ChangeVolumeParams, requestId: string, message: string | null) {

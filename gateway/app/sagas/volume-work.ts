@@ -4,11 +4,11 @@ import type { InstanceId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, StepCall } from '#common/saga/saga.ts'
 import type { VolumeAttemptRef, VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { CellRef } from '../../cell-client/client.ts'
+import { queueHeldStatus } from '../../db/held-volumes.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
-import { showAttached } from '../volumes/hold-volume.ts'
 import type { Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
 
@@ -116,6 +116,6 @@ export async function giveUp(
   if (volume === undefined) return undefined
   const change = { ...before, status: 'available', sagaId: null } as const
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
-  await showAttached(tx, { ...volume, ...change })
+  queueHeldStatus(tx, volume.id)
   return volume
 }

@@ -1,8 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import { HOLDING, queueHeldStatus } from '../../db/held-volumes.ts'
 import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
-import { HOLDING, showAttached } from './hold-volume.ts'
 import { refundVolumes } from './quotas.ts'
 import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
@@ -30,8 +30,7 @@ export async function applyVolumeView(
   const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
   // It may have been made for a server, or extended while one used it.
-  if (status === 'available' && !HOLDING.has(volume.status))
-    await showAttached(tx, { ...volume, status })
+  if (status === 'available' && !HOLDING.has(volume.status)) queueHeldStatus(tx, volume.id)
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
   return true
 }

@@ -6,18 +6,19 @@ import type { VmState } from '#common/states/instance-states.ts'
 import {
   attachmentsOfServers,
   findAttachment,
-  showServerVolumes,
-  updateAttachment,
+  queueServerVolumes,
+  updateDeletesVolume as setDeletesVolume,
   type VolumeAttachment,
 } from '../../db/volume-attachments.ts'
 import type { Compute, ComputeDeps } from '../compute.ts'
 import { type RequestContext, requesterOf } from '../request-context.ts'
+import { retryStale } from '../retry-stale.ts'
 import { type ChangeVolumeParams, changeVolumeSaga } from '../sagas/change-volume.ts'
 import { refuseLocked } from '../servers/acts/refuse-action.ts'
 import { placedServer } from '../servers/boot/placed-server.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 import { showServer } from '../servers/list/show-server.ts'
-import { refuseUnknownSharing } from './hold-volume.ts'
+import { notFree, refuseHeld, refuseUnknownSharing } from './hold-volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** Less than a client waits for its request; a change without an answer by then continues in the background. */
@@ -43,7 +44,16 @@ export async function showAttachment(
   volumeId: string,
 ): Promise<VolumeAttachment> {
   const server = await showServer(db, context, serverId)
-  const found = await findAttachment(db, { serverId: server.id, volumeId: volumeId.toLowerCase() })
+  const pair = { serverId: server.id, volumeId: volumeId.toLowerCase() }
+  return attached(await findAttachment(db, pair), serverId, volumeId)
+}
+
+/** Throws `not-found` where there is none. */
+function attached(
+  found: VolumeAttachment | undefined,
+  serverId: string,
+  volumeId: string,
+): VolumeAttachment {
   if (found !== undefined) return found
   throw new Failure('not-found', `Instance ${serverId} is not attached to volume ${volumeId}`)
 }
@@ -68,18 +78,26 @@ export async function attachVolume(
   { volumeId, tag, deletesVolume }: AttachRequest,
 ): Promise<VolumeAttachment> {
   const check = (record: ServerRecord) => refuseChange(record, context, 'attach_volume')
-  const { server, cell } = await placedServer(compute, context, serverId, check)
-  const volume = await showVolume(compute, context, volumeId)
-  refuseUnknownSharing(context, volume)
-  await change(compute, context, server, {
-    cellId: cell.id,
-    action: 'attach_volume',
-    volumeId: volume.id,
-    attachmentId: newId<AttachmentId>(),
-    tag,
-    deletesVolume,
+  return retryStale(compute.clock, async () => {
+    const { server, cell } = await placedServer(compute, context, serverId, check)
+    const volume = await showVolume(compute, context, volumeId)
+    refuseUnknownSharing(context, volume)
+    refuseHeld(volume, server.id, cell.id)
+    const pair = { serverId: server.id, volumeId: volume.id }
+    if (volume.isMultiattach && (await findAttachment(compute.db, pair)) !== undefined)
+      throw notFree(volume)
+    const { attempt: volumeAttempt, isMultiattach: isShared, isReadOnly } = volume
+    await change(compute, context, server, {
+      cellId: cell.id,
+      action: 'attach_volume',
+      volumeId: volume.id,
+      attachmentId: newId<AttachmentId>(),
+      tag,
+      deletesVolume,
+      volume: { volumeAttempt, isShared, isReadOnly: isReadOnly === true },
+    })
+    return attached(await findAttachment(compute.db, pair), serverId, volumeId)
   })
-  return showAttachment(compute, context, server.id, volume.id)
 }
 
 /**
@@ -92,23 +110,26 @@ export async function detachVolume(
   serverId: string,
   volumeId: string,
 ): Promise<void> {
-  const attachment = await showAttachment(compute, context, serverId, volumeId)
-  if (attachment.isRoot) throw new Failure('invalid', 'Cannot detach a root device volume')
   const check = (record: ServerRecord) => refuseChange(record, context, 'detach_volume')
-  const { server, cell } = await placedServer(compute, context, serverId, check)
-  if (attachment.state !== 'attached')
-    throw new Failure(
-      'invalid',
-      `Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach. Currently: status: '${attachment.state}'.`,
-    )
-  const { id: attachmentId, tag, deletesVolume } = attachment
-  await change(compute, context, server, {
-    cellId: cell.id,
-    action: 'detach_volume',
-    volumeId: attachment.volumeId,
-    attachmentId,
-    tag,
-    deletesVolume,
+  await retryStale(compute.clock, async () => {
+    const attachment = await showAttachment(compute, context, serverId, volumeId)
+    if (attachment.isRoot) throw new Failure('invalid', 'Cannot detach a root device volume')
+    const { server, cell } = await placedServer(compute, context, serverId, check)
+    if (attachment.state !== 'attached')
+      throw new Failure(
+        'invalid',
+        `Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach. Currently: status: '${attachment.state}'.`,
+      )
+    const { id: attachmentId, tag, deletesVolume } = attachment
+    await change(compute, context, server, {
+      cellId: cell.id,
+      action: 'detach_volume',
+      volumeId: attachment.volumeId,
+      attachmentId,
+      tag,
+      deletesVolume,
+      volume: null,
+    })
   })
 }
 
@@ -130,8 +151,8 @@ export async function updateDeletesVolume(
     )
   if (deletesVolume === undefined) return
   await db.transaction(async (tx) => {
-    await updateAttachment(tx, attachment.id, { deletesVolume })
-    await showServerVolumes(tx, attachment.serverId)
+    await setDeletesVolume(tx, attachment.id, deletesVolume)
+    queueServerVolumes(tx, attachment.serverId)
   })
 }
 
@@ -151,7 +172,7 @@ function refuseChange(server: ServerRecord, context: RequestContext, action: str
 
 type Change = Pick<
   ChangeVolumeParams,
-  'cellId' | 'action' | 'volumeId' | 'attachmentId' | 'tag' | 'deletesVolume'
+  'cellId' | 'action' | 'volumeId' | 'attachmentId' | 'tag' | 'deletesVolume' | 'volume'
 >
 
 async function change(

@@ -1,19 +1,19 @@
 import type { Tx } from '#common/db/database.ts'
-import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, CellId, InstanceId } from '#common/ids.ts'
 import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
+import { queueHeldStatus } from '../../db/held-volumes.ts'
 import {
   attachmentsOfServers,
   attachmentsOfVolumes,
-  insertAttachment,
-  removeAttachment,
-  showServerVolumes,
+  queueAttachment,
+  queueRemoveAttachment,
+  queueServerVolumes,
 } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
-import { leaveToDelete, lockVolumes, writeLockedVolume } from '../../db/volumes.ts'
+import { leaveToDelete, lockVolumes } from '../../db/volumes.ts'
 import type { RequestContext } from '../request-context.ts'
-import type { Volume, VolumeStatus } from './volume.ts'
+import type { Volume } from './volume.ts'
 
 /** What is asked of a volume. */
 export interface WantedAttachment {
@@ -27,30 +27,28 @@ export interface WantedAttachment {
   readonly device: string | null
 }
 
-/**
- * Afterwards the locked volume is held for the server. Throws `invalid`, in Nova's words, when it is not free, and when
- * it is in another cell than the server.
- */
-export async function beginAttachment(
-  tx: Tx,
-  volume: Volume,
-  { attachmentId: id, ...wanted }: WantedAttachment,
-  cellId: CellId,
-): Promise<void> {
+/** Throws `invalid`, in Nova's words, for a volume that is not free, and for one in another cell than the server. */
+export function refuseHeld(volume: Volume, serverId: string, cellId: CellId): void {
   const isFree =
     volume.status === 'available' || (volume.isMultiattach && volume.status === 'in-use')
   if (!isFree) throw notFree(volume)
   if (volume.cellId !== cellId)
     throw new Failure(
       'invalid',
-      `Invalid volume: Instance ${wanted.serverId} and volume ${volume.id} are not in the same cell, and a volume cannot be attached across cells.`,
+      `Invalid volume: Instance ${serverId} and volume ${volume.id} are not in the same cell, and a volume cannot be attached across cells.`,
     )
-  try {
-    await insertAttachment(tx, { ...wanted, id, volumeId: volume.id })
-  } catch (error) {
-    if (isDuplicate(error)) throw notFree(volume)
-    throw error
-  }
+}
+
+/** Afterwards the locked volume is held for the server. Throws as `refuseHeld`; a server that has it fails the transaction so. */
+export function beginAttachment(
+  tx: Tx,
+  volume: Volume,
+  { attachmentId: id, ...wanted }: WantedAttachment,
+  cellId: CellId,
+): void {
+  refuseHeld(volume, wanted.serverId, cellId)
+  queueAttachment(tx, { ...wanted, id, volumeId: volume.id }, () => notFree(volume))
+  queueHeldStatus(tx, volume.id)
 }
 
 /** Since when clients of the Compute API know of volumes that several servers use at once. */
@@ -70,43 +68,22 @@ export function refuseUnknownSharing(
 }
 
 /** Nova's sentence, with that of Cinder in it. */
-function notFree({ id, status }: Volume): Failure {
+export function notFree({ id, status }: Pick<Volume, 'id' | 'status'>): Failure {
   return new Failure(
     'invalid',
     `Invalid input received: Invalid volume: Volume ${id} status must be available or downloading to reserve, but the current status is ${status}.`,
   )
 }
 
-/** Afterwards a locked volume shows what its attachments make of it. One that is not whole stays as it is. */
-export async function showAttached(tx: Tx, volume: Volume): Promise<void> {
-  if (!HOLDING.has(volume.status)) return
-  const attachments = await attachmentsOfVolumes(tx, [volume.id])
-  const states = new Set(attachments.map(({ state }) => state))
-  let status: VolumeStatus = 'available'
-  if (states.has('attached')) status = 'in-use'
-  else if (states.has('attaching')) status = 'attaching'
-  else if (states.has('detaching')) status = 'detaching'
-  if (status !== volume.status)
-    await writeLockedVolume(tx, volume.id, { status }, { isIntent: false })
-}
-
 /** Afterwards the server does not have the locked volume, whose host says that. */
-export async function endAttachment(tx: Tx, volume: Volume, id: string): Promise<void> {
-  const attachments = await attachmentsOfVolumes(tx, [volume.id])
+export async function endAttachment(tx: Tx, { id: volumeId }: Volume, id: string): Promise<void> {
+  const attachments = await attachmentsOfVolumes(tx, [volumeId])
   const attachment = attachments.find((each) => each.id === id)
   if (attachment === undefined) return
-  await removeAttachment(tx, attachment.id)
-  await showAttached(tx, volume)
-  await showServerVolumes(tx, attachment.serverId)
+  queueRemoveAttachment(tx, attachment.id)
+  queueHeldStatus(tx, volumeId)
+  queueServerVolumes(tx, attachment.serverId)
 }
-
-/** The statuses of a whole volume, by its attachments. */
-export const HOLDING: ReadonlySet<VolumeStatus> = new Set([
-  'available',
-  'attaching',
-  'in-use',
-  'detaching',
-])
 
 /**
  * Afterwards servers that are gone have no volumes: these are free again, or are being deleted where that was asked for
@@ -119,9 +96,9 @@ export async function releaseVolumes(tx: Tx, serverIds: readonly string[]): Prom
     tx,
     attachments.map(({ volumeId }) => volumeId),
   )
-  for (const { id } of attachments) await removeAttachment(tx, id)
+  for (const { id } of attachments) queueRemoveAttachment(tx, id)
   for (const volume of locked) {
-    await showAttached(tx, volume)
+    queueHeldStatus(tx, volume.id)
     const own = attachments.filter(({ volumeId }) => volumeId === volume.id)
     const isWanted = (await attachmentsOfVolumes(tx, [volume.id])).length > 0
     const goes = !isWanted && own.some(({ deletesVolume }) => deletesVolume)
@@ -129,5 +106,5 @@ export async function releaseVolumes(tx: Tx, serverIds: readonly string[]): Prom
       await leaveToDelete(tx, volume.id)
   }
   for (const serverId of new Set(attachments.map((each) => each.serverId)))
-    await showServerVolumes(tx, serverId)
+    queueServerVolumes(tx, serverId)
 }

@@ -3,8 +3,8 @@ import type { VolumeId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import {
   attachmentsOfVolumes,
-  removeAttachment,
-  showServerVolumes,
+  queueRemoveAttachment,
+  queueServerVolumes,
 } from '../../db/volume-attachments.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import { recordVolumeGone } from './apply-view.ts'
@@ -25,8 +25,8 @@ export function takeVolumeFromLostCell(
     const fault = `Cell ${name} was declared lost, and its stores with it.`
     // The guests of a lost cell are stopped, and their servers are built again without it.
     for (const attachment of await attachmentsOfVolumes(tx, [id])) {
-      await removeAttachment(tx, attachment.id)
-      await showServerVolumes(tx, attachment.serverId)
+      queueRemoveAttachment(tx, attachment.id)
+      queueServerVolumes(tx, attachment.serverId)
     }
     // Whatever the cell says of it when it is back is news.
     const change = { status: 'error', cellVersion: 0, sagaId: null, fault } as const

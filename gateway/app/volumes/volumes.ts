@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { HOLDING } from '../../db/held-volumes.ts'
 import { attachmentsOfVolumes, type VolumeAttachment } from '../../db/volume-attachments.ts'
 import {
   editVolume,
@@ -11,7 +12,6 @@ import {
 import type { ComputeDeps } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { retryStale } from '../retry-stale.ts'
-import { HOLDING } from './hold-volume.ts'
 import type { ProjectsPage } from './list-query.ts'
 import type { Volume } from './volume.ts'
 

@@ -1,15 +1,16 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
+import { queueHeldStatus } from '../../../db/held-volumes.ts'
 import {
   attachmentsOfServers,
-  insertAttachment,
-  showServerVolumes,
-  updateAttachment,
+  queueAttached,
+  queueAttachment,
+  queueServerVolumes,
 } from '../../../db/volume-attachments.ts'
 import { lockVolume, lockVolumes } from '../../../db/volumes.ts'
 import { recordVolume } from '../../volumes/create-volume.ts'
-import { beginAttachment, showAttached } from '../../volumes/hold-volume.ts'
+import { beginAttachment, notFree } from '../../volumes/hold-volume.ts'
 import { chargeVolumes } from '../../volumes/quotas.ts'
 import type { PlannedServer } from '../list/server-order.ts'
 import type { PlannedVolume } from './plan-volumes.ts'
@@ -32,7 +33,7 @@ export async function recordVolumes(
     const device = planned.requested.isRoot ? '/dev/vda' : names[indexOf(volumes, planned)]!
     await hold(tx, planned, { serverId, cellId, sagaId, device })
   }
-  await showServerVolumes(tx, serverId)
+  queueServerVolumes(tx, serverId)
 }
 
 interface Holder {
@@ -52,13 +53,14 @@ async function hold(
   if (described !== undefined) {
     const made = { id: volumeId, cellId, status: 'creating', fault: null, sagaId } as const
     await recordVolume(tx, { ...described.row, ...made })
-    await insertAttachment(tx, { ...wanted, id: attachmentId, volumeId })
+    const status = 'creating'
+    const otherwise = () => notFree({ id: volumeId, status })
+    queueAttachment(tx, { ...wanted, id: attachmentId, volumeId }, otherwise)
     return
   }
   const volume = await lockVolume(tx, volumeId)
   if (volume === undefined) throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
-  await beginAttachment(tx, volume, wanted, cellId)
-  await showAttached(tx, volume)
+  beginAttachment(tx, volume, wanted, cellId)
 }
 
 /** Among those that are not the first disk, which have the names after it and the flavor's other disks. */
@@ -89,6 +91,6 @@ export async function showVolumesAttached(tx: Tx, serverId: InstanceId): Promise
     tx,
     attachments.map(({ volumeId }) => volumeId),
   )
-  for (const { id } of attachments) await updateAttachment(tx, id, { state: 'attached' })
-  for (const volume of volumes) await showAttached(tx, volume)
+  for (const { id } of attachments) queueAttached(tx, id)
+  for (const { id } of volumes) queueHeldStatus(tx, id)
 }
