@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, getTableColumns, gt, inArray, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
+import { columnsOf } from '#common/db/table-lookup.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, SagaId, VolumeId } from '#common/ids.ts'
 import type { VolumeAttemptRef, VolumeState } from '#openapi/wire/cell-volume.ts'
@@ -89,13 +90,10 @@ export function queueVolume(tx: Tx, volume: Volume): void {
 
 type Row = typeof volumes.$inferSelect
 
-const named = Object.entries(getTableColumns(volumes)).map(
-  ([name, column]) => [name, sql`${column}`.as(name)] as const,
-)
 const BY_ID = new Lookup<Row & { readonly storeName: string }>(
   (ids) =>
     builder
-      .select({ ...Object.fromEntries(named), storeName: sql`${stores.name}`.as('storeName') })
+      .select({ ...columnsOf(volumes).selected, storeName: sql`${stores.name}`.as('storeName') })
       .from(volumes)
       .innerJoin(stores, eq(stores.id, volumes.storeId))
       .where(inArray(volumes.volumeId, [...ids])),

@@ -1,6 +1,7 @@
 import { and, count, eq, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { tableLookup } from '#common/db/table-lookup.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { columnsOf, tableLookup } from '#common/db/table-lookup.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
@@ -71,6 +72,7 @@ export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
 }
 
 const BY_ID = tableLookup(volumes, 'id')
+const COLUMNS = columnsOf(volumes)
 
 /** The volume, of any project; undefined when there is none. */
 export async function findVolume(db: Executor, id: string): Promise<Volume | undefined> {
@@ -92,13 +94,11 @@ export function listVolumes(
 ): Promise<readonly Volume[]> {
   const visible = projectId === null ? undefined : eq(volumes.projectId, projectId)
   return readPage(db, COLLECTION, visible, page, async ({ where, orderBy, limit }) => {
-    const rows = await db.orm
-      .select()
-      .from(volumes)
-      .where(where)
-      .orderBy(...orderBy)
-      .limit(limit)
-    return rows.map(fromRow)
+    const query = builder.select(COLUMNS.selected).from(volumes).where(where)
+    const ordered = query.orderBy(...orderBy).limit(sql.placeholder('limit'))
+    // The query builder takes longer to read the rows of a large page than the database does.
+    const rows = await db.rows<Row>(statement(ordered), { limit: BigInt(limit) })
+    return rows.map((row) => fromRow(COLUMNS.read(row)))
   })
 }
 
