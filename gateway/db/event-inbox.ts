@@ -44,6 +44,8 @@ export interface EventDetails {
   readonly snapshotId?: string
   /** Of a volume that a server is to have, or to have no more. */
   readonly volumeId?: string
+  /** Of the image that a server's disk is to be saved as. */
+  readonly imageId?: string
   /** A flavor, keypair, aggregate or server group, as Nova's notifications show it. */
   readonly resource?: Readonly<Record<string, unknown>>
   /** Why a volume or a snapshot is in error, for operators. */

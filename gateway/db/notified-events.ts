@@ -1,4 +1,4 @@
-import { and, eq, inArray, lte, max, sql } from 'drizzle-orm'
+import { and, eq, inArray, like, lte, max, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import type { EventDetails } from './event-inbox.ts'
 import { readEventState } from './events.ts'
@@ -41,6 +41,8 @@ export async function advanceNotifications(
   return result.affectedRows === 1
 }
 
+const SAVING: ReadonlySet<string> = new Set(['createImage', 'createBackup'])
+
 /** An action on a server, and who asked for it. */
 export interface RequestedAction {
   readonly serverId: string
@@ -48,6 +50,8 @@ export interface RequestedAction {
   readonly action: string
   readonly userId: string | null
   readonly projectId: string
+  /** Absent: it saves no disk as an image. */
+  readonly imageId?: string
 }
 
 /** The actions of these servers and requests, the oldest first. */
@@ -57,7 +61,7 @@ export async function requestedActions(
   requestIds: readonly string[],
 ): Promise<readonly RequestedAction[]> {
   if (serverIds.length === 0 || requestIds.length === 0) return []
-  return db.orm
+  const actions = await db.orm
     .select({
       serverId: serverActions.serverId,
       requestId: serverActions.requestId,
@@ -73,6 +77,33 @@ export async function requestedActions(
       ),
     )
     .orderBy(serverActions.startedAt)
+  const isSaving = actions.some(({ action }) => SAVING.has(action))
+  const images = isSaving ? await savedImages(db, serverIds) : []
+  return actions.map((action) => {
+    const { serverId, requestId } = action
+    const saved = images.find((each) => {
+      return each.serverId === serverId && each.requestId === requestId
+    })
+    return { ...action, ...(saved?.imageId !== undefined && { imageId: saved.imageId }) }
+  })
+}
+
+/** The images that actions on these servers are to make, by the events of the actions. */
+async function savedImages(db: Executor, serverIds: readonly string[]) {
+  const rows = await db.orm
+    .select({ serverId: events.serverId, details: events.details })
+    .from(events)
+    .where(
+      and(
+        inArray(events.serverId, [...serverIds]),
+        eq(events.type, 'server.action'),
+        like(events.details, '%"imageId"%'),
+      ),
+    )
+  return rows.map(({ serverId, details }) => {
+    const { requestId, imageId } = JSON.parse(details) as EventDetails
+    return { serverId, requestId, imageId }
+  })
 }
 
 /** What servers were said to be by the last event up to a number; servers without one are absent. */

@@ -21,6 +21,8 @@ export interface ServerAction {
   readonly message: string | null
   /** That is attached or detached. */
   readonly volumeId?: string
+  /** That the disk is to be saved as. */
+  readonly imageId?: string
 }
 
 const now = sql`now(3)`
@@ -66,13 +68,14 @@ export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
   queueEvents(
     tx,
-    actions.map(({ serverId, requestId, userId, action, message, volumeId }) => ({
+    actions.map(({ serverId, requestId, userId, action, message, volumeId, imageId }) => ({
       type: 'server.action',
       serverId,
       details: {
         ...{ requestId, userId, action, message },
         ...(message !== null && FAILED),
         ...(volumeId !== undefined && { volumeId }),
+        ...(imageId !== undefined && { imageId }),
       },
     })),
   )

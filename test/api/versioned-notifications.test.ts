@@ -224,6 +224,23 @@ test('a volume and an interface that come and go are notified with the server', 
   await deleteServer(demo, id)
 })
 
+test('an image that is made of a server is notified with its id', async () => {
+  const { id } = await activeServer(cloud, demo)
+  const path = `/compute/v2.1/servers/${id}/action`
+  const action = { createImage: { name: 'notified' } }
+  const { body } = await demo.post<{ image_id: string }>(path, action, { version: '2.45' })
+
+  const kept = await untilNotified(id, 'instance.snapshot.end')
+
+  const saved = kept.filter(({ body }) => body.event_type.startsWith('instance.snapshot'))
+  expect(types(saved)).toEqual(['instance.snapshot.start', 'instance.snapshot.end'])
+  expect(saved.map((each) => dataOf(each)['snapshot_image_id'])).toEqual([
+    body.image_id,
+    body.image_id,
+  ])
+  await deleteServer(demo, id)
+})
+
 test('a host that is cordoned is notified as its service', async () => {
   const admin = cloud.as('admin')
   const { name: host } = cloud.hosts[0]!

@@ -7,10 +7,10 @@ import { eventTypeOf } from './event-types.ts'
 const nameOf = (type: EventType, details: EventDetails, action?: string, isSoft = false) =>
   eventTypeOf({ type, details }, action, isSoft)?.name
 
-/** Of these Nova's notifications say what Weir's events do not: the image or the volume. */
-const WITHOUT = new Set(['createImage', 'createBackup', 'resetState'])
+/** Nova has no notification of it. */
+const WITHOUT = new Set(['resetState'])
 
-test('every action on a server has a notification, but those that need more than an event says', () => {
+test('every action on a server has a notification, but those of which Nova sends none', () => {
   const recorded = SERVER_ACTION_NAMES.flatMap((name) => recordedName(name) ?? [])
   const silent = recorded.filter(
     (action) => nameOf('server.action', { action, message: null }) === undefined,
@@ -30,6 +30,7 @@ test('the step of every action that has a notification with phases ends it', () 
   expect(ends.filter((name) => !name.endsWith('.end'))).toEqual([])
   expect(ends).toContain('instance.power_on.end')
   expect(ends).toContain('instance.live_migration_post_dest.end')
+  expect(ends).toContain('instance.snapshot.end')
   expect(ends).toContain('instance.soft_delete.end')
 })
 

@@ -10,6 +10,7 @@ const UPDATE: PayloadType = ['InstanceUpdatePayload', '2.0']
 const TASK: PayloadType = ['ComputeTaskPayload', '1.0']
 const EXCEPTION: PayloadType = ['ExceptionPayload', '1.1']
 const VOLUME: PayloadType = ['InstanceActionVolumePayload', '1.6']
+const SNAPSHOT: PayloadType = ['InstanceActionSnapshotPayload', '1.9']
 const SERVICE: PayloadType = ['ServiceStatusPayload', '1.1']
 
 /** What Nova calls an event, and what its notification carries. */
@@ -65,6 +66,8 @@ const ACTIONS: ReadonlyMap<string, NotifiedAction> = new Map(
     detach_interface: { name: 'interface_detach' },
     attach_volume: { name: 'volume_attach', payload: VOLUME, hasError: true },
     detach_volume: { name: 'volume_detach', payload: VOLUME },
+    createImage: { name: 'snapshot', payload: SNAPSHOT },
+    createBackup: { name: 'snapshot', payload: SNAPSHOT },
     restore: { name: 'restore' },
     delete: { name: 'delete' },
   } satisfies Record<string, NotifiedAction>),

@@ -16,12 +16,16 @@ const POWER_NAMES: ReadonlyMap<number, string> = new Map(
 /** Of computes of Nova 26, whose objects these are (nova/objects/service.py). */
 const SERVICE_VERSION = 64
 
+/** That a disk is saved as an image; a server that starts from a volume has only snapshots made, of which Nova tells nothing. */
+const SNAPSHOT = 'InstanceActionSnapshotPayload'
+
 /** The payload of a notification; undefined: what it would be about is not known any more. */
 export function payloadOf(type: PayloadType, subject: EventSubject): NovaObject | undefined {
   const [name] = type
   const { resource, volumeId } = subject.event.details
   if (resource !== undefined) return novaObject(type, resource)
   if (name === 'InstanceActionVolumePayload' && volumeId === undefined) return undefined
+  if (name === SNAPSHOT && subject.action?.imageId === undefined) return undefined
   if (name === 'ExceptionPayload') return exceptionPayload(subject)
   if (name === 'ServiceStatusPayload')
     return subject.host && novaObject(type, serviceData(subject.host))
@@ -101,7 +105,7 @@ function powerName(name: string | undefined): string | undefined {
 function extraData(
   name: string,
   { server, keypair }: NotifiedServer,
-  { event, before }: EventSubject,
+  { event, before, action }: EventSubject,
 ): Readonly<Record<string, unknown>> {
   const { details, at } = event
   if (name === 'InstanceUpdatePayload')
@@ -131,6 +135,7 @@ function extraData(
       instance_name: server.instanceName,
     }
   if (name === 'InstanceActionVolumePayload') return { fault, volume_id: details.volumeId }
+  if (name === SNAPSHOT) return { fault, snapshot_image_id: action?.imageId }
   if (name === 'InstanceActionRebuildPayload') return { fault, trusted_image_certificates: null }
   if (name === 'InstanceActionRescuePayload') return { fault, rescue_image_ref: null }
   return { fault }

@@ -70,7 +70,9 @@ function recordOf(
   message: string | null,
 ): ServerAction {
   const name = recordedName(act.name) ?? act.name
-  return { serverId, requestId, action: name, userId, projectId, message }
+  const saved = 'plan' in act && act.plan.kind === 'save' ? act.plan.order.imageId : undefined
+  const action = { serverId, requestId, action: name, userId, projectId, message }
+  return { ...action, ...(saved !== undefined && { imageId: saved }) }
 }
 
 const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
