@@ -21,7 +21,7 @@ import {
   hostUnmanagedGuests,
   hostUptime,
 } from './handlers/host.ts'
-import { imageCached, imagePreload } from './handlers/image-cache.ts'
+import { imageCached, imagePin, imagePreload, imageUnpin } from './handlers/image-cache.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
@@ -78,7 +78,9 @@ const HANDLERS: Handlers = {
   'host.strangers': hostUnmanagedGuests,
   'host.uptime': hostUptime,
   'image.cached': imageCached,
+  'image.pin': imagePin,
   'image.preload': imagePreload,
+  'image.unpin': imageUnpin,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
@@ -8,6 +8,8 @@ import type { ImageCopies, ImageCopy } from './image-copies.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'
+/** `<SHA-256 of the image>.pin-<id of what it is pinned for>`, an empty file. */
+const PIN = /^([0-9a-f]{64})\.pin-([0-9a-f-]{36})$/
 /** Images that no instance uses stay for the next boot, up to this much in all. */
 const UNUSED_BYTES_MAX = 20 * 1024 ** 3
 /** A stalled image service must not hold a boot for ever. */
@@ -35,6 +37,8 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
   readonly #fetches = new Map<string, Fetch>()
   /** How many hold each, by SHA-256. */
   readonly #held = new Map<string, number>()
+  /** The names of the files that pin images; a restart finds them again. */
+  readonly #pins = new Set<string>()
 
   constructor(folder: string, source: ImageSource, unusedBytesMax = UNUSED_BYTES_MAX) {
     this.#unusedBytesMax = unusedBytesMax
@@ -48,6 +52,7 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     for (const name of await readdir(this.#folder)) {
       if (name.includes(PARTIAL))
         await rm(join(this.#folder, name), { recursive: true, force: true })
+      if (PIN.test(name)) this.#pins.add(name)
     }
   }
 
@@ -98,9 +103,29 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     }
   }
 
+  /** Afterwards the image makes room for no other, as soon as it is here, until `unpin` for the same holder, a UUID. */
+  async pin({ sha256 }: Pick<ImageFile, 'sha256'>, holder: string): Promise<void> {
+    const name = `${sha256}.pin-${holder}`
+    if (!PIN.test(name)) throw new Failure('invalid', `${holder} cannot pin the image ${sha256}.`)
+    if (this.#pins.has(name)) return
+    await writeFile(join(this.#folder, name), '')
+    this.#pins.add(name)
+  }
+
+  /** Afterwards no image is pinned for the holder, undefined: for any, but the one of this SHA-256, if it is named. */
+  async unpin(holder: string | undefined, except?: string): Promise<void> {
+    for (const name of this.#pins) {
+      const [, sha256, pinnedFor] = PIN.exec(name) ?? []
+      if (pinnedFor !== (holder ?? pinnedFor) || sha256 === except) continue
+      await this.#drop(name)
+      this.#pins.delete(name)
+    }
+  }
+
   /** Removes images outside `used` that no caller holds, the longest unused first, until the rest is within the limit. */
   async purge(used: ReadonlySet<string>): Promise<void> {
-    const isUnused = (name: string) => !used.has(name) && !this.#held.has(name)
+    const pinned = this.#pinned()
+    const isUnused = (name: string) => !used.has(name) && !this.#held.has(name) && !pinned.has(name)
     let kept = 0
     for (const { name, size } of await this.#newestFirst()) {
       if (isUnused(name)) kept += size
@@ -108,13 +133,14 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     }
   }
 
-  /** The same until all images here are within `bytesMax`; false where those that are held are more. */
+  /** The same until all images here are within `bytesMax`; false where those that are held or pinned are more. */
   async shrink(bytesMax: number): Promise<boolean> {
     const files = await this.#newestFirst()
+    const pinned = this.#pinned()
     let bytes = files.reduce((sum, { size }) => sum + size, 0)
     for (const { name, size } of files.toReversed()) {
       if (bytes <= bytesMax) break
-      if (this.#held.has(name)) continue
+      if (this.#held.has(name) || pinned.has(name)) continue
       await this.#drop(name)
       bytes -= size
     }
@@ -135,6 +161,11 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     const fetches = [...this.#fetches.values()]
     for (const fetch of fetches) fetch.abort.abort(new Failure('unavailable', 'The host stops.'))
     await Promise.allSettled(fetches.map((fetch) => fetch.done))
+  }
+
+  /** The SHA-256 of images that are pinned. */
+  #pinned(): ReadonlySet<string> {
+    return new Set([...this.#pins].map((name) => PIN.exec(name)?.[1] ?? ''))
   }
 
   async #newestFirst(): Promise<readonly { readonly name: string; readonly size: number }[]> {

@@ -1060,7 +1060,7 @@ export interface paths {
         readonly get: operations["showProtection"];
         /**
          * Makes backups of a server by a schedule, and keeps the newest of them.
-         * @description The first backup begins soon. A server that cannot be saved when one is due is tried again, within five minutes. The backups are images of the server's project and count for its quotas. The recovery of a lost cell builds servers from the newest.
+         * @description The first backup begins soon. A server that cannot be saved when one is due is tried again, within five minutes. The backups are images of the server's project and count for its quotas. The recovery of a lost cell builds servers from the newest. With `to_cell`, that cell keeps the newest in its image cache too, and the recovery and moves of the server prefer that cell; only administrators, and users whose placement policy lets them move servers, may name one.
          */
         readonly put: operations["protectServer"];
         readonly post?: never;
@@ -1928,6 +1928,24 @@ export interface components {
             readonly last_image_id: string | null;
             /** @description Why the last try made no backup. Null if it did. */
             readonly last_error: string | null;
+            /** @description The backup that another cell keeps too. Null if none is to. */
+            readonly replica: components["schemas"]["Replica"] | null;
+        };
+        /** @description The newest backup or snapshot of a server, kept in the image cache of another cell. */
+        readonly Replica: {
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description The name of the cell. Null if it has left. */
+            readonly cell: string | null;
+            /**
+             * Format: uuid
+             * @description The image that the cell keeps. Null if it keeps none.
+             */
+            readonly image_id: string | null;
+            /** @description When that image was made. */
+            readonly made_at: components["schemas"]["Time"] | null;
+            /** @description Why the cell does not keep the newest. Null if it does. */
+            readonly error: string | null;
         };
         /** @description One end of a tunnel. */
         readonly TunnelEnd: {
@@ -2117,6 +2135,7 @@ export type PlacementPolicyName = components['schemas']['PlacementPolicyName'];
 export type PlacementPolicy = components['schemas']['PlacementPolicy'];
 export type ResourceQuota = components['schemas']['ResourceQuota'];
 export type Protection = components['schemas']['Protection'];
+export type Replica = components['schemas']['Replica'];
 export type TunnelEnd = components['schemas']['TunnelEnd'];
 export type TunnelTest = components['schemas']['TunnelTest'];
 export type Usage = components['schemas']['Usage'];
@@ -4487,6 +4506,8 @@ export interface operations {
                 readonly "application/json": {
                     readonly every_s: number;
                     readonly keep: number;
+                    /** @description The id or the name of another cell that keeps the newest backup too. Null or absent: none. */
+                    readonly to_cell?: string | null;
                 };
             };
         };
@@ -4504,7 +4525,10 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
             readonly 422: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly unprotectServer: {

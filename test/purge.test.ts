@@ -67,6 +67,7 @@ const KEPT: Readonly<Record<string, string>> = {
   known_site: 'one row',
   cell_mappings: BY_OPERATORS,
   placement_policies: BY_OPERATORS,
+  server_replicas: 'one row per protected server and cell: they go when the cell has let go',
   cell_accounts: 'one row per cell that ever was',
   bus_keys: 'one row per join of a cell or host',
   host_index: 'one row per host that ever was',

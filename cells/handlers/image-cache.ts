@@ -14,6 +14,26 @@ export async function imagePreload(
   return cachesOf(cell).preload(image)
 }
 
+/**
+ * Afterwards the cell's image cache has the image and keeps it for the server, and no other, or fetches it. Throws as
+ * `imagePreload`.
+ */
+export async function imagePin(
+  cell: Cell,
+  { serverId, image }: CellAsk<'image.pin'>,
+): Promise<CellAnswer<'image.pin'>> {
+  return cachesOf(cell).pin(serverId, image)
+}
+
+/** Afterwards none of the cell's image caches keeps an image for the server. Throws `unavailable` while one does not answer. */
+export async function imageUnpin(
+  cell: Cell,
+  { serverId }: CellAsk<'image.unpin'>,
+): Promise<CellAnswer<'image.unpin'>> {
+  await cachesOf(cell).unpin(serverId)
+  return {}
+}
+
 /** Whether a cache of the cell has the image. Throws `unsupported` in a cell without a cache, `unavailable` when none answers. */
 export async function imageCached(
   cell: Cell,

@@ -31,6 +31,12 @@ interface Fetch {
   bytes: number
 }
 
+interface Begun {
+  readonly isCached: boolean
+  /** Of the image, as many as are here. */
+  readonly bytes: number
+}
+
 /**
  * Images of the gateways for the hosts of a cell: each is fetched once, however many wait for it, and verified. The longest
  * unused ones make room for the next.
@@ -53,8 +59,12 @@ export class CellImageCache implements AsyncDisposable {
   /** Afterwards the folder exists, and has no more than it may. */
   static async open(options: CellImageCacheOptions): Promise<CellImageCache> {
     const cache = new CellImageCache(options)
+    const { bytesMax, log } = options
     await cache.#files.prepare()
-    await cache.#files.shrink(options.bytesMax)
+    if (await cache.#files.shrink(bytesMax)) return cache
+    log.warn({ bytes_max: bytesMax }, 'the pinned images have no room: none is pinned any more')
+    await cache.#files.unpin(undefined)
+    await cache.#files.shrink(bytesMax)
     return cache
   }
 
@@ -76,10 +86,21 @@ export class CellImageCache implements AsyncDisposable {
   }
 
   /** Afterwards the image is here (`isCached`) or is being fetched; `bytes` of it are here. Throws as `hold` does. */
-  async begin(image: ImageFile): Promise<{ readonly isCached: boolean; readonly bytes: number }> {
+  async begin(image: ImageFile): Promise<Begun> {
     const found = await this.#files.find(image)
     if (found !== undefined) return { isCached: true, bytes: found.sizeBytes }
     return { isCached: false, bytes: this.#fetch(image).bytes }
+  }
+
+  /** As `begin`; afterwards the image makes room for no other until the server's pins end. */
+  async pin(serverId: string, image: ImageFile): Promise<Begun> {
+    await this.#files.pin(image, serverId)
+    return this.begin(image)
+  }
+
+  /** Afterwards no image is pinned for the server but the one of this SHA-256, if it is named. */
+  async unpin(serverId: string, except?: string): Promise<void> {
+    await this.#files.unpin(serverId, except)
   }
 
   /** How many bytes of the image are here, and whether it is whole or being fetched; nothing is begun. */

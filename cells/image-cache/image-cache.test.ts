@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -20,6 +17,7 @@ import { passKey } from '../images/cache-pass.ts'
 import { ImageCaches } from '../images/image-caches.ts'
 import { ImageClient } from '../images/image-client.ts'
 import { openImageCache } from './open-image-cache.ts'
+import { ImageGateway } from './testing.ts'
 
 // Goal: each image crosses the link to a cell once, and no failure of a cache keeps a host from its image.
 
@@ -29,80 +27,14 @@ const MIB = 2 ** 20
 const log = createLogger('test', 'silent')
 
 let owned: AsyncDisposableStack
-let gateway: Gateway
+let gateway: ImageGateway
 
 beforeEach(async () => {
   owned = new AsyncDisposableStack()
-  gateway = owned.use(await Gateway.open())
+  gateway = owned.use(await ImageGateway.open())
 })
 
 afterEach(() => owned.disposeAsync())
-
-/** An image service that counts the bytes it sends, and can be told to wait or to fail. */
-class Gateway implements AsyncDisposable {
-  readonly url: string
-  readonly #server: Server
-  readonly #contents = new Map<string, Buffer>()
-  sentBytes = 0
-  requests = 0
-  /** Bytes after which every answer waits for `release`. */
-  waitsAfter = Number.POSITIVE_INFINITY
-  status = 200
-  #release = Promise.withResolvers<void>()
-
-  private constructor(server: Server) {
-    this.#server = server
-    this.url = `${urlOf(server)}/image`
-  }
-
-  static async open(): Promise<Gateway> {
-    const server = createServer()
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const gateway = new Gateway(server)
-    server.on('request', ({ url = '', headers }, response) => {
-      const content = gateway.#contents.get(url.split('/').at(-2) ?? '')
-      const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0)
-      void gateway.#answer(content ?? Buffer.alloc(0), from, response)
-    })
-    return gateway
-  }
-
-  add(content: Buffer): ImageFile {
-    const id: ImageFile['id'] = newId()
-    const sha256 = createHash('sha256').update(content).digest('hex')
-    this.#contents.set(id, content)
-    return { id, sha256, sizeBytes: content.length, ticket: 'v1.ticket' }
-  }
-
-  release(): void {
-    this.waitsAfter = Number.POSITIVE_INFINITY
-    this.#release.resolve()
-    this.#release = Promise.withResolvers()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.#server, 'close')
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await closed
-  }
-
-  async #answer(content: Buffer, from: number, response: ServerResponse): Promise<void> {
-    this.requests += 1
-    const body = content.subarray(from)
-    if (this.status !== 200) return void response.writeHead(this.status).end()
-    response.writeHead(from === 0 ? 200 : 206, { 'content-length': body.length })
-    const first = body.subarray(0, this.waitsAfter)
-    response.write(first)
-    if (first.length < body.length) await this.#release.promise
-    response.end(body.subarray(first.length))
-    this.sentBytes += body.length
-  }
-}
-
-function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'weir-image-cache-'))

@@ -23,6 +23,8 @@ import type { CacheMetrics } from './cache-metrics.ts'
 import type { CellImageCache } from './cell-image-cache.ts'
 
 const PATH = /^\/v1\/images\/([0-9a-f-]{36})\/([0-9a-f]{64})\/(\d{1,15})(\/state)?$/
+const PINS =
+  /^\/v1\/pins\/([0-9a-f-]{36})(?:\/([0-9a-f-]{36})\/([0-9a-f]{64})\/(\d{1,15})|\?except=([0-9a-f]{64}))?$/
 const RANGE = /^bytes=(\d{1,15})-$/
 /** Shorter than hosts wait for an answer. */
 const WAIT_MS = 10_000
@@ -92,9 +94,16 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const image = imageOf(request)
-  if (image === undefined) return end(response, 404, 'There is nothing here.')
+  const pins = PINS.exec(request.url ?? '')
+  if (image === undefined && pins === null) return end(response, 404, 'There is nothing here.')
   try {
-    checkPass(parts.key, image, headerOf(request, 'x-weir-cache-pass'), parts.clock.now())
+    const pass = headerOf(request, 'x-weir-cache-pass')
+    if (image === undefined) {
+      const [, serverId = ''] = pins ?? []
+      checkPass(parts.key, { serverId }, pass, parts.clock.now())
+      return await changePins(parts, request, response, pins ?? [])
+    }
+    checkPass(parts.key, image, pass, parts.clock.now())
     if (request.method === 'GET' && request.url?.endsWith('/state') === true)
       endWithJson(response, await parts.cache.peek(image))
     else if (request.method === 'GET') await sendImage(parts, image, request, response)
@@ -139,9 +148,29 @@ async function preload(
   image: ImageFile,
   response: ServerResponse,
 ): Promise<void> {
-  const { isCached, bytes } = await cache.begin(image)
-  const body: Preloaded = { state: isCached ? 'cached' : 'fetching', fetchedBytes: bytes }
-  endWithJson(response, body)
+  endWithJson(response, preloaded(await cache.begin(image)))
+}
+
+function preloaded({ isCached, bytes }: Awaited<ReturnType<CellImageCache['begin']>>): Preloaded {
+  return { state: isCached ? 'cached' : 'fetching', fetchedBytes: bytes }
+}
+
+/** PUT /v1/pins/SERVER/IMAGE/SHA-256/BYTES; DELETE /v1/pins/SERVER, with ?except=SHA-256 for the one that stays. */
+async function changePins(
+  { cache }: CacheServerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  [, serverId = '', id, sha256, sizeBytes, except]: readonly (string | undefined)[],
+): Promise<void> {
+  if (request.method === 'PUT' && id !== undefined && sha256 !== undefined) {
+    const ticket = headerOf(request, 'x-weir-image-ticket')
+    const image = { id: id as ImageId, sha256, sizeBytes: Number(sizeBytes), ticket }
+    return endWithJson(response, preloaded(await cache.pin(serverId, image)))
+  }
+  if (request.method !== 'DELETE' || id !== undefined)
+    return end(response, 405, 'An image is pinned by PUT, and the pins of a server end by DELETE.')
+  await cache.unpin(serverId, except)
+  response.writeHead(204).end()
 }
 
 async function check(

@@ -4,6 +4,10 @@ import type { ImageFile } from '#openapi/wire/instance.ts'
 
 /** What a pass is for: this content alone. */
 export type PassedImage = Pick<ImageFile, 'id' | 'sha256' | 'sizeBytes'>
+/** What a pass of the cell's own processes is for: the images that a cache keeps for a server. */
+export interface PassedPins {
+  readonly serverId: string
+}
 
 /** `v1.<expiry, ms since the epoch>.<HMAC-SHA-256, base64url>` */
 const PASS = /^v1\.(\d{1,15})\.([A-Za-z0-9_-]{43})$/
@@ -16,26 +20,37 @@ export function passKey(secretHex: string): KeyObject {
   return createSecretKey(new Uint8Array(key))
 }
 
-/** A bearer proof that a host of the cell may read this image in the cell's caches until then. */
-export function issuePass(key: KeyObject, image: PassedImage, expiresAtMs: number): string {
-  return `v1.${expiresAtMs}.${macOf(key, image, expiresAtMs).toString('base64url')}`
+/** A bearer proof that its holder may read this image, or change these pins, in the cell's caches until then. */
+export function issuePass(
+  key: KeyObject,
+  subject: PassedImage | PassedPins,
+  expiresAtMs: number,
+): string {
+  return `v1.${expiresAtMs}.${macOf(key, subject, expiresAtMs).toString('base64url')}`
 }
 
-/** Throws `unauthenticated` unless the pass is genuine, for this image, and in time. */
-export function checkPass(key: KeyObject, image: PassedImage, pass: string, nowMs: number): void {
+/** Throws `unauthenticated` unless the pass is genuine, for this image or these pins, and in time. */
+export function checkPass(
+  key: KeyObject,
+  subject: PassedImage | PassedPins,
+  pass: string,
+  nowMs: number,
+): void {
   const [, expiry, mac] = PASS.exec(pass) ?? []
   if (expiry === undefined || mac === undefined) throw refused()
-  const genuine = macOf(key, image, Number(expiry))
+  const genuine = macOf(key, subject, Number(expiry))
   if (!timingSafeEqual(genuine, Buffer.from(mac, 'base64url'))) throw refused()
   if (Number(expiry) <= nowMs) throw refused()
 }
 
-function macOf(key: KeyObject, { id, sha256, sizeBytes }: PassedImage, expiresAtMs: number) {
-  return createHmac('sha256', key)
-    .update(`v1\n${id}\n${sha256}\n${sizeBytes}\n${expiresAtMs}`)
-    .digest()
+function macOf(key: KeyObject, subject: PassedImage | PassedPins, expiresAtMs: number) {
+  const what =
+    'serverId' in subject
+      ? `pins\n${subject.serverId}`
+      : `${subject.id}\n${subject.sha256}\n${subject.sizeBytes}`
+  return createHmac('sha256', key).update(`v1\n${what}\n${expiresAtMs}`).digest()
 }
 
 function refused(): Failure {
-  return new Failure('unauthenticated', 'The pass is not valid for this image.')
+  return new Failure('unauthenticated', 'The pass is not valid for this request.')
 }

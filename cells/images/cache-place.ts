@@ -54,6 +54,49 @@ export class CachePlace implements ImagePlace {
     return checked(Preloaded, await this.#json('POST', '', image, { what, signal }), ANSWER)
   }
 
+  /** The same, and the cache keeps the image for the server. `pass`: for its pins. */
+  async pin(
+    serverId: string,
+    { id, sha256, sizeBytes, ticket }: ImageFile,
+    pass: string,
+    signal: AbortSignal,
+  ): Promise<Preloaded> {
+    const path = `${serverId}/${encodeURIComponent(id)}/${sha256}/${sizeBytes}`
+    const headers = { 'x-weir-cache-pass': pass, 'x-weir-image-ticket': ticket }
+    const { statusCode, text } = await this.#askPins('PUT', path, headers, signal)
+    if (statusCode === 200) return checked(Preloaded, JSON.parse(text), ANSWER)
+    // The cache says why, such as that it has no room; the cell's processes alone may ask it for pins.
+    throw new Failure('unavailable', text.slice(0, TEXT_MAX).trim(), {
+      detail: `${this.#url} answered ${statusCode}`,
+    })
+  }
+
+  /** Afterwards the cache keeps no image for the server but the one of this SHA-256, if it is named. Throws `unavailable`. */
+  async unpin(serverId: string, pass: string, signal: AbortSignal, except?: string): Promise<void> {
+    const path = except === undefined ? serverId : `${serverId}?except=${except}`
+    const headers = { 'x-weir-cache-pass': pass }
+    const { statusCode, text } = await this.#askPins('DELETE', path, headers, signal)
+    if (statusCode === 204) return
+    throw new Failure('unavailable', 'The image cache does not answer as one does.', {
+      detail: `${this.#url} answered ${statusCode}: ${text.slice(0, TEXT_MAX)}`,
+    })
+  }
+
+  async #askPins(
+    method: 'PUT' | 'DELETE',
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<{ readonly statusCode: number; readonly text: string }> {
+    try {
+      const url = `${this.#url}/v1/pins/${path}`
+      const answer = await request(url, { dispatcher: this.#dispatcher, method, headers, signal })
+      return { statusCode: answer.statusCode, text: await answer.body.text() }
+    } catch (cause) {
+      throw new Failure('unavailable', 'An image cache of the cell does not answer.', { cause })
+    }
+  }
+
   /** What the cache has of the image. Throws `unavailable` when it does not answer. */
   async find(image: ImageFile, signal: AbortSignal): Promise<FoundInCache> {
     const what = 'The image cache does not answer as one does.'

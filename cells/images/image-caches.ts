@@ -10,6 +10,8 @@ import { unavailable } from './image-place.ts'
 
 /** A host may begin its download as long after the cell has asked it for work. */
 const PASS_LIFE_MS = 6 * 3_600_000
+/** The cell uses it at once. */
+const PIN_PASS_LIFE_MS = 60_000
 /** A cache answers at once. */
 const ANSWER_MS = 5_000
 
@@ -47,6 +49,43 @@ export class ImageCaches implements AsyncDisposable {
     return this.#first(image, (cache, signal) => cache.preload(file, signal))
   }
 
+  /**
+   * Afterwards one of the caches keeps the image for the server, and none keeps another for it; or the one fetches it, and
+   * what was kept still is. Throws as `preload`.
+   */
+  async pin(serverId: string, image: Omit<ImageFile, 'cache'>): Promise<Preloaded> {
+    const file = { ...image, id: image.id as ImageId }
+    const pass = this.#passFor(serverId)
+    const { place, found } = await this.#first(image, async (cache, signal, url) => ({
+      place: url,
+      found: await cache.pin(serverId, file, pass, signal),
+    }))
+    if (found.state === 'cached') {
+      const others = this.#urls.filter((url) => url !== place)
+      await this.#unpinAt([place], serverId, image.sha256)
+      // The image is pinned again by and by: what an absent cache keeps ends then.
+      await this.#unpinAt(others, serverId).catch(() => undefined)
+    }
+    return found
+  }
+
+  /** Afterwards no cache keeps an image for the server. Throws `unavailable` while one does not answer. */
+  async unpin(serverId: string): Promise<void> {
+    await this.#unpinAt(this.#urls, serverId)
+  }
+
+  async #unpinAt(urls: readonly string[], serverId: string, except?: string): Promise<void> {
+    const pass = this.#passFor(serverId)
+    for (const url of urls) {
+      const cache = new CachePlace(url, this.#agent, this.#clock)
+      await cache.unpin(serverId, pass, AbortSignal.timeout(ANSWER_MS), except)
+    }
+  }
+
+  #passFor(serverId: string): string {
+    return issuePass(this.#key, { serverId }, this.#clock.now() + PIN_PASS_LIFE_MS)
+  }
+
   /** What the cache in which hosts look first has of the image; the next where it does not answer. */
   find(image: PassedImage): Promise<FoundInCache> {
     const file = { ...image, id: image.id as ImageId, ticket: '', cache: this.refTo(image) }
@@ -55,13 +94,13 @@ export class ImageCaches implements AsyncDisposable {
 
   async #first<T>(
     image: PassedImage,
-    ask: (cache: CachePlace, signal: AbortSignal) => Promise<T>,
+    ask: (cache: CachePlace, signal: AbortSignal, url: string) => Promise<T>,
   ): Promise<T> {
     let last: unknown = new Error('the cell names no cache')
     for (const url of inOrder(this.#urls, image.sha256)) {
       try {
         const cache = new CachePlace(url, this.#agent, this.#clock)
-        return await ask(cache, AbortSignal.timeout(ANSWER_MS))
+        return await ask(cache, AbortSignal.timeout(ANSWER_MS), url)
       } catch (error) {
         last = error
       }

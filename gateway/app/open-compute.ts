@@ -243,6 +243,7 @@ function byTime(rows: RowReconcilers, byRows: Runner['byRows']): readonly Runnin
     byRows(rows.missing),
     byRows(rows.snapshotDeletes),
     byRows(rows.backups),
+    byRows(rows.replicas),
     byRows(rows.fenced),
   ]
 }

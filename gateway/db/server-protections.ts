@@ -1,7 +1,8 @@
 import { and, asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import { serverProtections } from './schema/protections.ts'
+import { cellMappings } from './schema/cells.ts'
+import { serverProtections, serverReplicas } from './schema/protections.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** The schedule by which backups of a server are made, and how the last try went. */
@@ -18,10 +19,27 @@ export interface ServerProtection {
   readonly lastImageId: string | null
   /** Why the last try made none; null: it did. */
   readonly lastError: string | null
+  /** The cell that is to keep the newest backup too; null: none. */
+  readonly toCellId: string | null
 }
 
-/** With the name of its server. */
-export type ListedProtection = ServerProtection & { readonly name: string }
+/** With the name of its server, and what its other cell keeps. */
+export interface ListedProtection extends ServerProtection {
+  readonly name: string
+  /** Null: no cell is to keep a backup. */
+  readonly replica: ListedReplica | null
+}
+
+export interface ListedReplica {
+  readonly cellId: string
+  /** Null: the cell has left. */
+  readonly cell: string | null
+  /** The image that the cell keeps, and when it was made; null: none. */
+  readonly imageId: string | null
+  readonly imageAt: Date | null
+  /** Why that is not the newest; null: it is. */
+  readonly error: string | null
+}
 
 const now = sql`now(3)`
 const ERROR_MAX = 255
@@ -33,9 +51,12 @@ const PURGE = sqlStatement(sql`
 /** Afterwards the server has this schedule, and the first backup of a new one is due. */
 export async function putProtection(
   tx: Tx,
-  protection: Pick<ServerProtection, 'serverId' | 'projectId' | 'userId' | 'everyS' | 'keep'>,
+  protection: Pick<
+    ServerProtection,
+    'serverId' | 'projectId' | 'userId' | 'everyS' | 'keep' | 'toCellId'
+  >,
 ): Promise<void> {
-  const { everyS, keep, userId } = protection
+  const { everyS, keep, userId, toCellId } = protection
   const { nextAt } = serverProtections
   await tx.orm
     .insert(serverProtections)
@@ -45,6 +66,7 @@ export async function putProtection(
         userId,
         keep,
         everyS,
+        toCellId,
         nextAt: sql`least(${nextAt}, now(3) + interval ${everyS} second)`,
       },
     })
@@ -129,11 +151,24 @@ export async function purgeProtections(db: Executor, max: number): Promise<numbe
 
 function protections(db: Executor) {
   return db.orm
-    .select({ row: serverProtections, name: serverIndex.name })
+    .select({
+      row: serverProtections,
+      name: serverIndex.name,
+      cell: cellMappings.name,
+      replica: serverReplicas,
+    })
     .from(serverProtections)
     .innerJoin(
       serverIndex,
       and(eq(serverIndex.serverId, serverProtections.serverId), isNull(serverIndex.deletedAt)),
+    )
+    .leftJoin(cellMappings, eq(cellMappings.id, serverProtections.toCellId))
+    .leftJoin(
+      serverReplicas,
+      and(
+        eq(serverReplicas.serverId, serverProtections.serverId),
+        eq(serverReplicas.cellId, serverProtections.toCellId),
+      ),
     )
     .$dynamic()
 }
@@ -141,9 +176,16 @@ function protections(db: Executor) {
 function listed({
   row,
   name,
+  cell,
+  replica,
 }: {
   readonly row: typeof serverProtections.$inferSelect
   readonly name: string
+  readonly cell: string | null
+  readonly replica: typeof serverReplicas.$inferSelect | null
 }): ListedProtection {
-  return { ...row, name }
+  const { toCellId } = row
+  if (toCellId === null) return { ...row, name, replica: null }
+  const { imageId = null, imageAt = null, lastError: error = null } = replica ?? {}
+  return { ...row, name, replica: { cellId: toCellId, cell, imageId, imageAt, error } }
 }

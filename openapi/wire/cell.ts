@@ -188,6 +188,19 @@ export const CELL_OPERATIONS = {
       fetchedBytes: Type.Integer({ minimum: 0 }),
     }),
   },
+  /**
+   * As `image.preload`; once the cache has the image, it keeps that for the server, and no other for it any more, until
+   * `image.unpin`.
+   */
+  'image.pin': {
+    ask: Type.Object({ serverId: Uuid, image: Type.Omit(ImageFile, ['cache']) }),
+    answer: Type.Object({
+      state: OneOf(['cached', 'fetching'] as const),
+      fetchedBytes: Type.Integer({ minimum: 0 }),
+    }),
+  },
+  /** Afterwards the cell's image caches keep no image for the server. */
+  'image.unpin': { ask: Type.Object({ serverId: Uuid }), answer: Type.Object({}) },
   /** Whether the cell's image cache has the image; nothing is fetched. */
   'image.cached': {
     ask: Type.Omit(ImageFile, ['ticket', 'cache']),

@@ -1,20 +1,14 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { configFromEnv } from '#cells/compute/config.ts'
-import { startCompute } from '#cells/compute/context.ts'
-import { ImageClient } from '#cells/images/image-client.ts'
 import { waitFor } from '#common/wait-for.ts'
-import type { Driver, DriverEnvironment } from '#drivers/driver.ts'
-import { createFakeDriver } from '#drivers/fake/driver.ts'
-import { fakeSettings } from '#drivers/fake/settings.ts'
-import { ImageCache } from '#drivers/image-cache.ts'
 import { activeServer, deleteServer } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { CountingWire } from '../env/counting-wire.ts'
+import { addFetchingHost, hostsUp } from '../env/fetching-host.ts'
 import { WeirCommand } from '../env/weir-command.ts'
 
 // Goal: an image crosses the link between the gateways and a cell once, however many of the cell's hosts boot it.
@@ -48,10 +42,12 @@ beforeAll(async () => {
   )
   link.to = cloud.endpoints[0]
   hostLink.to = cloud.endpoints[0]
-  for (const name of HOSTS) await addHost(name)
+  const [cell] = cloud.cells
+  const imageUrl = `${hostLink.url}/image`
+  for (const name of HOSTS) owned.use(await addFetchingHost(cloud, cell!, name, imageUrl))
   await waitFor(
     'all hosts to be up',
-    async () => (await hostsUp()) === HOSTS.length,
+    async () => (await hostsUp(cloud)) === HOSTS.length,
     READY_LIMIT_MS,
   )
 })
@@ -62,46 +58,6 @@ function folder(name: string): string {
   const made = mkdtempSync(join(tmpdir(), `weir-${name}-`))
   owned.defer(() => rmSync(made, { recursive: true, force: true }))
   return made
-}
-
-/** A simulated host that fetches the images of its guests, as real ones do. */
-async function addHost(name: string): Promise<void> {
-  const { services, bus } = cloud.foundation
-  const [cell] = cloud.cells
-  if (cell === undefined || hostLink === undefined) throw new Error('There is no cell')
-  const id = randomUUID()
-  const config = configFromEnv({
-    COMPUTE_CELL_ID: cell.id,
-    COMPUTE_HOST_ID: id,
-    COMPUTE_HOST_NAME: name,
-    COMPUTE_ZONE: name,
-    COMPUTE_NATS_URL: services.natsUrl,
-    COMPUTE_NATS_CREDENTIALS_FILE: await bus.computeCredentialsFile(cell.id, id),
-    COMPUTE_IMAGE_URL: `${hostLink.url}/image`,
-    COMPUTE_STATE_DIRECTORY: folder(name),
-    COMPUTE_DRIVER: 'fake',
-    COMPUTE_LOG_LEVEL: 'error',
-  })
-  const images = owned.use(new ImageClient(config.imageUrls))
-  const files = new ImageCache(folder(`${name}-images`), images)
-  const createDriver = async (environment: DriverEnvironment) => {
-    const driver = createFakeDriver(environment, fakeSettings({ hostname: name }))
-    const spawn = driver.spawn.bind(driver)
-    return Object.assign(driver, {
-      spawn: async (...[spec, signal]: Parameters<Driver['spawn']>) => {
-        await files.path(spec.image, signal)
-        return spawn(spec, signal)
-      },
-    })
-  }
-  owned.use(await startCompute(config, { images, createDriver }))
-}
-
-async function hostsUp(): Promise<number> {
-  const path = '/compute/v2.1/os-services?binary=nova-compute'
-  type Services = { readonly services: readonly { readonly state: string }[] }
-  const { body } = await cloud.as('admin').get<Services>(path)
-  return body.services.filter(({ state }) => state === 'up').length
 }
 
 async function image(name: string, content: Buffer): Promise<string> {

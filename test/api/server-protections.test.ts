@@ -29,7 +29,7 @@ let db: Database
 let demo: ApiClient
 
 beforeAll(async () => {
-  cloud = await startCloud({ cells: 1, hostsPerCell: 1 })
+  cloud = await startCloud({ cells: 2, hostsPerCell: 1 })
   db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 2 })
   demo = cloud.as('demo')
 })
@@ -55,7 +55,7 @@ const fallDue = (id: string) =>
     .where(eq(serverProtections.serverId, id))
 
 test('backups are made by the schedule, the oldest go, and none is made any more once it ends', async () => {
-  const { id } = await activeServer(cloud, demo)
+  const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
   const { status, body } = await demo.put<Protection>(path(id), { every_s: 3600, keep: 2 })
   expect([status, body]).toMatchObject([200, { server_id: id, every_s: 3600, keep: 2 }])
 
@@ -85,7 +85,7 @@ test('backups are made by the schedule, the oldest go, and none is made any more
 })
 
 test('a server that cannot be saved when a backup is due says why, and is saved once it can', async () => {
-  const { id } = await activeServer(cloud, demo)
+  const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
   const [host] = cloud.hosts
   host!.fail({ method: 'snapshot', effect: { do: 'hang' } })
   await act(demo, id, { createImage: { name: 'busy' } })
@@ -107,8 +107,18 @@ test('a server that cannot be saved when a backup is due says why, and is saved 
   await deleteServer(demo, id)
 })
 
+test('a cell without an image cache keeps no backups of another', async () => {
+  const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
+  const body = { every_s: 3600, keep: 1, to_cell: 'south' }
+  const refused = await cloud.as('admin').put<{ detail: string }>(path(id), body)
+  expect(refused.status).toBe(501)
+  expect(refused.body.detail).toContain('The cell has no image cache. Set CELL_IMAGE_CACHE_')
+  expect((await demo.get(path(id))).status).toBe(404)
+  await deleteServer(demo, id)
+})
+
 test('a schedule is its project’s own, and goes with its server', async () => {
-  const { id } = await activeServer(cloud, demo)
+  const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
   await demo.put(path(id), { every_s: 3600, keep: 1 })
   const stranger = cloud.as('stranger')
   const listed = async (client: ApiClient) =>

@@ -170,6 +170,7 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
 
 const PROTECTION = pageScript('docs/how-to/protect-servers.md', {
   './weir server protect first --every 1h --keep 24': { shows: /EVERY +3600 s/ },
+  './weir server protect first --every 1h --keep 24 --to south': { notTyped: 'Has no cache.' },
   './weir server protections': {
     shows: /^first +3600 s +24 /m,
     after: () => settled('image list --private -f value -c Status', /active/),

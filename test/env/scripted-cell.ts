@@ -196,6 +196,7 @@ export class ScriptedCell implements AsyncDisposable {
         return this.delete(ask)
       case 'site.announce':
         return { generation: 1 }
+      case 'image.pin':
       case 'image.preload':
         return { state: 'cached', fetchedBytes: 0 }
       case 'image.cached':
@@ -205,6 +206,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'host.filter-ports':
       case 'host.label':
         return { applied: [] }
+      case 'image.unpin':
       case 'instance.change-nic':
         return {}
       case 'instance.act':

@@ -5,7 +5,7 @@ import {
   showProtection as show,
   unprotectServer as unprotect,
 } from '../../app/protections/protections.ts'
-import type { ListedProtection } from '../../db/server-protections.ts'
+import type { ListedProtection, ListedReplica } from '../../db/server-protections.ts'
 import type { Handler } from '../../http/operation.ts'
 
 const LIMIT = 1_000
@@ -21,7 +21,7 @@ export const listProtections: Handler<operations['listProtections']> = async (ca
 /** PUT /v1/servers/{server}/protection */
 export const protectServer: Handler<operations['protectServer']> = async (call) => {
   const { app, context, params, body } = call
-  const settings = { everyS: body.every_s, keep: body.keep }
+  const settings = { everyS: body.every_s, keep: body.keep, to: body.to_cell ?? null }
   return { body: protectionView(await protect(app.compute, context, params.server, settings)) }
 }
 
@@ -50,5 +50,18 @@ function protectionView(protection: ListedProtection) {
     last_at: lastAt === null ? null : lastAt.toISOString(),
     last_image_id: protection.lastImageId,
     last_error: protection.lastError,
+    replica: replicaView(protection.replica),
+  }
+}
+
+function replicaView(replica: ListedReplica | null) {
+  if (replica === null) return null
+  const { cellId, cell, imageId, imageAt, error } = replica
+  return {
+    cell_id: cellId,
+    cell,
+    image_id: imageId,
+    made_at: imageAt === null ? null : imageAt.toISOString(),
+    error,
   }
 }

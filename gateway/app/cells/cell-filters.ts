@@ -57,6 +57,8 @@ export interface CellRequest {
   readonly charge: CellUse
   /** Cells that say they have no hosts for more servers of its request. */
   readonly full: ReadonlySet<string>
+  /** The cell that keeps a backup of it; null: none does. */
+  readonly replicaCellId: string | null
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -135,7 +137,11 @@ function taintReason({ taints }: Cell, { policy }: CellRequest): string | undefi
   return `has the taint ${taintText(taint)}, which ${who}`
 }
 
-function imageReason({ summary }: Cell, { image }: CellRequest): string | undefined {
+/** Why no host of the cell, which has reported, can build a server from the image; undefined: one can. */
+export function imageReason(
+  { summary }: Pick<Cell, 'summary'>,
+  { image }: Pick<CellRequest, 'image'>,
+): string | undefined {
   const { simulated, hypervisorTypes, architectures, imageFormats } = summary!
   const hypervisor = wantedHypervisor(image.properties)
   // A simulated cell would report a guest that does not exist.

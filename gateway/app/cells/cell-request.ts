@@ -33,6 +33,8 @@ export interface CellRequirements {
   readonly cellHints: CellHints
   /** The placement policy that applies; null: none. */
   readonly policy: AppliedPolicy | null
+  /** The cell that keeps a backup of it; absent: none does. */
+  readonly replicaCellId?: string | null
   /** Hints for filters of hosts. */
   readonly hints: Readonly<Record<string, unknown>>
 }
@@ -64,6 +66,7 @@ export async function cellRequest(
     use: NOTHING,
     charge: { servers: 1, vcpus: flavor.vcpus, memoryMb: flavor.memoryMb },
     full: new Set<string>(),
+    replicaCellId: required.replicaCellId ?? null,
   }
   return withUse(db, request, cells, serverId)
 }

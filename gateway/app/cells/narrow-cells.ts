@@ -18,12 +18,26 @@ export const NARROWINGS: Readonly<Record<string, Narrowing>> = {
   OverflowFilter: overflow,
   PreferNoScheduleFilter: avoidTainted,
   SpreadPreferenceFilter: evenOut,
+  ReplicaFilter: besideReplica,
 }
 
 function evenOut(cells: readonly Cell[], { spread }: CellRequest): ReturnType<Narrowing> {
   if (spread === null || spread.isRequired) return undefined
   const reasonOf = ({ id }: Cell) => unevenReason(spread, id)
   return cells.every((cell) => reasonOf(cell) !== undefined) ? undefined : reasonOf
+}
+
+/** A server starts fastest where its backup is. */
+function besideReplica(
+  cells: readonly Cell[],
+  { replicaCellId }: CellRequest,
+): ReturnType<Narrowing> {
+  const holder = cells.find(({ id }) => id === replicaCellId)
+  if (holder === undefined) return undefined
+  return ({ id }) =>
+    id === holder.id
+      ? undefined
+      : `has no backup of the server; cell ${holder.name} has, and can take it`
 }
 
 function avoidTainted(cells: readonly Cell[], { policy }: CellRequest): ReturnType<Narrowing> {

@@ -80,6 +80,36 @@ test('a cell with PreferNoSchedule gets a server only when no other can take it'
   expect(choose([avoided, small], tolerating).chosen?.name).toBe('avoided')
 })
 
+test('a server goes where its backup is, if its policy and all filters let it', () => {
+  const small = sampleCell('small', { free: { vcpus: 1, memoryMb: 512, diskGb: 5 } })
+  const large = sampleCell('large')
+  const replicated = { ...REQUEST, replicaCellId: 'small' }
+
+  expect(choose([small, large], REQUEST).chosen?.name).toBe('large')
+  const { chosen, trace } = choose([small, large], replicated)
+  expect(chosen?.name).toBe('small')
+  expect(trace.filters.at(-1)).toEqual({
+    name: 'ReplicaFilter',
+    refused: 1,
+    examples: [
+      {
+        candidate: 'large',
+        reason: 'has no backup of the server; cell small has, and can take it',
+      },
+    ],
+  })
+  expect(choose([{ ...small, isEnabled: false }, large], replicated).chosen?.name).toBe('large')
+  const elsewhere = under({
+    preference: [
+      { cells: ['large'], labels: {} },
+      { cells: [], labels: {} },
+    ],
+  })
+  expect(choose([small, large], { ...elsewhere, replicaCellId: 'small' }).chosen?.name).toBe(
+    'large',
+  )
+})
+
 const BURST = {
   preference: [
     { cells: [], labels: { site: 'berlin' } },

@@ -36,6 +36,7 @@ export const REQUEST: CellRequest = {
   use: new Map(),
   charge: { servers: 1, vcpus: 1, memoryMb: 512 },
   full: new Set(),
+  replicaCellId: null,
   volumes: null,
 }
 

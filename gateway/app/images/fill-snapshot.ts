@@ -1,6 +1,8 @@
 import { Failure } from '#common/errors.ts'
+import type { Image } from '../../db/image.ts'
 import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
+import { hastenReplicas } from '../../db/server-replicas.ts'
 import { DISK_FORMATS } from './formats/format.ts'
 import type { Images } from './images.ts'
 import { removeImage } from './remove-image.ts'
@@ -31,12 +33,14 @@ export async function fillSnapshot(images: Images, given: SnapshotContent): Prom
     await formatSnapshot(images.db, imageId, format)
     await fillWith(images, image, given, format)
   }
-  await settle(images, imageId)
+  await settle(images, image)
 }
 
 /** A repeated request may fill it again. */
-async function settle(images: Images, imageId: string): Promise<void> {
+async function settle(images: Images, { id: imageId, properties }: Image): Promise<void> {
   const kept = await freeSnapshot(images.db, imageId)
+  const { instance_uuid: serverId } = properties
+  if (serverId !== undefined) await hastenReplicas(images.db, serverId)
   if (kept === null) return
   for (const id of await surplusBackups(images.db, imageId, kept)) await removeImage(images, id)
 }

@@ -10,8 +10,7 @@ import { findOperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
 import { oncePerKey } from '../once-per-key.ts'
-import { appliedPolicy } from '../placement-policies/applied-policy.ts'
-import { isAllowed } from '../policy.ts'
+import { whyNotMovable } from '../placement-policies/users-may-move.ts'
 import type { RequestContext } from '../request-context.ts'
 import { chooseForServer } from '../sagas/choose-for-server.ts'
 import { mayLeaveCell } from '../server-groups/members.ts'
@@ -42,7 +41,8 @@ export async function moveToCell(
 ): Promise<OperationRecord> {
   const { db, cells } = compute
   const server = await showServer(db, context, id)
-  if (!isAllowed(context, 'federation:servers:move:other')) await refuseUnlessLet(compute, server)
+  const why = await whyNotMovable(compute, context, server)
+  if (why !== undefined) throw new Failure('forbidden', `Server ${id} cannot be moved: ${why}`)
   const to = wanted === null ? null : await findOperatedCell(db, cells, wanted)
   const { operationId } = await oncePerKey(db, key, async (tx) => {
     const running = await runningMoveOf(tx, server.id)
@@ -59,22 +59,6 @@ export async function moveToCell(
     }
   })
   return findOperation(db, operationId)
-}
-
-/** Throws `forbidden`, unless the placement policy of the server lets users move it. */
-async function refuseUnlessLet(
-  { db, placementPolicies }: Compute,
-  { id, projectId, flavor }: ServerRecord,
-): Promise<void> {
-  const hint = (await findRequestSpec(db, id))?.spec.policyHint
-  const subject = { projectId, flavorId: flavor.id, hint }
-  const policy = appliedPolicy(placementPolicies.all(), subject)
-  if (policy?.rules.usersMayMove === true) return
-  const lets = policy === null ? 'no policy lets' : `placement policy ${policy.name} does not let`
-  throw new Failure(
-    'forbidden',
-    `Server ${id} cannot be moved: ${lets} users move their servers. Ask an administrator.`,
-  )
 }
 
 function sameMove(

@@ -7,16 +7,22 @@ import {
   putProtection,
   removeProtection,
 } from '../../db/server-protections.ts'
+import { hastenReplicas, putReplica } from '../../db/server-replicas.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Requester } from '../requester.ts'
 import { startsFromVolume } from '../servers/acts/refuse-action.ts'
 import { showServer } from '../servers/list/show-server.ts'
+import { replicaCell } from './replica-cell.ts'
 
 export interface ProtectionSettings {
   readonly everyS: number
   readonly keep: number
+  /** The id or name of another cell that is to keep the newest backup too; null: none. */
+  readonly to: string | null
 }
+
+type Deps = Pick<Compute, 'db' | 'cells' | 'askCell' | 'placementPolicies'>
 
 export interface ProtectionPage {
   readonly protections: readonly ListedProtection[]
@@ -25,24 +31,29 @@ export interface ProtectionPage {
 }
 
 /**
- * Afterwards backups of the server are made by this schedule, the first of a new one soon. Throws `not-found`, and
- * `invalid` for a server that starts from a volume.
+ * Afterwards backups of the server are made by this schedule, the first of a new one soon, and the other cell keeps the
+ * newest. Throws `not-found`, `invalid` for a server that starts from a volume, and what `replicaCell` does.
  */
 export async function protectServer(
-  { db }: Pick<Compute, 'db'>,
+  deps: Deps,
   context: RequestContext,
   id: string,
-  settings: ProtectionSettings,
+  { everyS, keep, to }: ProtectionSettings,
 ): Promise<ListedProtection> {
+  const { db } = deps
   const server = await showServer(db, context, id)
   if (startsFromVolume(server))
     throw new Failure(
       'invalid',
       `Server ${id} starts from a volume, of which no backups are made. Make snapshots of the volume.`,
     )
-  const { projectId } = server
-  const protection = { serverId: server.id, projectId, userId: context.userId, ...settings }
-  await db.transaction((tx) => putProtection(tx, protection))
+  const toCellId = to === null ? null : await replicaCell(deps, context, server, to)
+  const { id: serverId, projectId } = server
+  const protection = { serverId, projectId, userId: context.userId, everyS, keep, toCellId }
+  await db.transaction(async (tx) => {
+    await putProtection(tx, protection)
+    await (toCellId === null ? hastenReplicas(tx, serverId) : putReplica(tx, serverId, toCellId))
+  })
   return showProtection({ db }, context, id)
 }
 
@@ -58,7 +69,9 @@ export async function showProtection(
   return protection
 }
 
-/** Afterwards no more backups of it are made; those that there are stay. Throws `not-found` for a server that has none. */
+/**
+ * Afterwards no more backups of it are made; those that there are stay, and no other cell keeps one for long. Throws `not-found` for a server that has none.
+ */
 export async function unprotectServer(
   { db }: Pick<Compute, 'db'>,
   requester: Requester,
@@ -66,6 +79,7 @@ export async function unprotectServer(
 ): Promise<void> {
   const server = await showServer(db, requester, id)
   if (!(await removeProtection(db, server.id))) throw notProtected(id)
+  await hastenReplicas(db, server.id)
 }
 
 function notProtected(id: string): Failure {

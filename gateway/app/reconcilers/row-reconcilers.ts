@@ -12,6 +12,7 @@ import { evacuateFenced } from './evacuate-fenced.ts'
 import { finishDeletes } from './finish-deletes.ts'
 import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-deletes.ts'
 import { keptServers } from './kept-servers.ts'
+import { replicateBackups } from './replicate-backups.ts'
 import { restartGuests } from './restart-guests.ts'
 import { retryBuilds } from './retry-builds.ts'
 import { type IsolatedRow, type RowReconciler, workIsolated } from './row-reconciler.ts'
@@ -37,6 +38,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     moves: serverMoves(compute),
     recoveries: cellRecoveries(compute),
     backups: backUpServers(compute),
+    replicas: replicateBackups(compute),
     fenced: evacuateFenced(compute),
     restarts: restartGuests(compute),
     retries: retryBuilds(compute),

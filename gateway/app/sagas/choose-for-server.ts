@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
+import { replicaCellOf } from '../../db/server-replicas.ts'
 import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
 import { type CellChoice, choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
@@ -34,7 +35,8 @@ export async function chooseForServer(
   const policy = appliedPolicy(deps.placementPolicies.all(), of)
   const networks = await deps.network.networksOf(tx, serverId)
   const where = { flavor, image, zone, requestedHost, networks, serverId }
-  const required = { ...where, group, sameHost, cellHints: spec, hints, policy }
+  const replicaCellId = await replicaCellOf(tx, serverId)
+  const required = { ...where, group, sameHost, cellHints: spec, hints, policy, replicaCellId }
   if (policy?.rules.spread?.isRequired || policy?.rules.limits) queueProjectLock(tx, projectId)
   await lockSpanningNetworks(tx, cells, networks)
   const request = await cellRequest(tx, required, cells, tried)

@@ -122,12 +122,14 @@ function addProtecting(server: Command, operator: Operator): void {
   withExamples(
     withView(server.command('protect <server>')),
     './weir server protect web --every 1h --keep 24',
+    './weir server protect web --every 1h --keep 24 --to south',
   )
     .description(
       'Back a server up by a schedule; the recovery of a lost cell uses its newest backup',
     )
     .requiredOption('--every <time>', 'Time between backups, such as 30m, 1h or 1d', duration)
     .requiredOption('--keep <count>', 'Number of backups that are kept', count)
+    .option('--to <cell>', 'Other cell that keeps the newest backup too, for a fast recovery there')
     .action(async (name: string, options: ProtectOptions) => {
       const { protectServer } = await import('../servers/protect-server.ts')
       await protectServer(operator, name, options)

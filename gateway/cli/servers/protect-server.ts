@@ -13,17 +13,19 @@ export interface ProtectOptions extends ViewOptions {
   /** Seconds. */
   readonly every: number
   readonly keep: number
+  /** A cell. */
+  readonly to?: string
 }
 
 /** Afterwards backups of the server are made by this schedule, which is shown. */
 export async function protectServer(
   operator: Operator,
   wanted: string,
-  { every, keep, ...options }: ProtectOptions,
+  { every, keep, to, ...options }: ProtectOptions,
 ): Promise<void> {
   await present(operator, options, async (session) => {
     const path = { server: await findServer(session, wanted) }
-    const body = { every_s: every, keep }
+    const body = { every_s: every, keep, to_cell: to ?? null }
     const call = { path, body }
     const made = await session.federation.ask('put', '/v1/servers/{server}/protection', call)
     return fieldsView(made, protectionListing(Date.now()))
@@ -64,6 +66,13 @@ function protectionListing(now: number): Listing<Protection> {
       { head: 'LAST', of: ({ last_at }) => (last_at === null ? null : age(last_at, now)) },
       { head: 'NEXT', of: ({ next_at }) => next_at },
       { head: 'ERROR', of: ({ last_error }) => last_error },
+      { head: 'REPLICA', of: ({ replica }) => replica && (replica.cell ?? replica.cell_id) },
+      {
+        head: 'REPLICA AGE',
+        of: ({ replica }) => (replica?.made_at ? age(replica.made_at, now) : null),
+      },
+      { head: 'WHY LATE', of: ({ replica }) => replica && replica.error },
+      { head: 'REPLICA IMAGE', of: ({ replica }) => replica && replica.image_id, isWide: true },
       { head: 'IMAGE', of: ({ last_image_id }) => last_image_id, isWide: true },
       { head: 'ID', of: ({ server_id }) => server_id, isWide: true },
       { head: 'PROJECT', of: ({ project_id }) => project_id, isWide: true },

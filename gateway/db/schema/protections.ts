@@ -1,4 +1,4 @@
-import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
+import { index, int, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Servers of which backups are made by a schedule. */
@@ -19,11 +19,33 @@ export const serverProtections = mysqlTable(
     lastImageId: uuid('last_image_id'),
     /** Why the last try made none; null: it did. */
     lastError: text255('last_error'),
+    /** The cell that is to keep the newest backup too; null: none. */
+    toCellId: uuid('to_cell_id'),
     createdAt: time('created_at').notNull(),
   },
   (t) => [
     index('server_protections_next').on(t.nextAt),
     index('server_protections_project').on(t.projectId),
+  ],
+)
+
+/** Cells that may keep an image of a server: the one that its protection names, and former ones until they have let go of it. */
+export const serverReplicas = mysqlTable(
+  'server_replicas',
+  {
+    serverId: uuid('server_id').notNull(),
+    cellId: uuid('cell_id').notNull(),
+    /** The image that the cell keeps, and when that was made; null: none yet. */
+    imageId: uuid('image_id'),
+    imageAt: time('image_at'),
+    /** Why the cell does not keep the newest; null: it does. */
+    lastError: text255('last_error'),
+    /** When the cell is asked again, which gateways compare and set before they do. */
+    nextAt: time('next_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.serverId, t.cellId] }),
+    index('server_replicas_next').on(t.nextAt),
   ],
 )
 

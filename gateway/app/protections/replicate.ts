@@ -1,0 +1,132 @@
+import { workContext } from '#common/context.ts'
+import { type ErrorKind, isFailure } from '#common/errors.ts'
+import type { Image } from '../../db/image.ts'
+import { newestSnapshots } from '../../db/image-snapshots.ts'
+import { findImage } from '../../db/images.ts'
+import {
+  noteReplica,
+  type ReplicaNote,
+  type ReplicatedServer,
+  removeReplica,
+  type ServerReplica,
+} from '../../db/server-replicas.ts'
+import { findOperatedCell, type OperatedCell } from '../cells/operated-cells.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { reachable } from '../hosts/host-state.ts'
+import { whyUnusable } from './replica-cell.ts'
+
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'imageTicket'>
+
+/** While the cell fetches the image. */
+const FETCHING_S = 5
+/** After a failure that may be over soon. */
+const FAILED_S = 30
+/** A cache may have lost what it keeps, and an image may have been deleted. */
+const LOOK_S = 300
+
+/**
+ * Takes it one step further: a cell at which a server is protected keeps its newest backup or snapshot, from which a recovery
+ * would build it; any other cell lets go of what it has kept.
+ */
+export async function replicate(deps: Deps, replica: ServerReplica): Promise<void> {
+  const { db } = deps
+  const cell = await cellOf(deps, replica)
+  try {
+    if (replica.server !== undefined)
+      return await noteReplica(db, replica, await keep(deps, replica, replica.server, cell))
+    // One that is lost may come back, with what it keeps.
+    if (cell !== undefined) await letGo(deps, replica, cell)
+    await removeReplica(db, replica)
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    if (replica.server === undefined && error.kind === 'unsupported')
+      return removeReplica(db, replica)
+    await noteReplica(db, replica, {
+      image: keptBefore(replica),
+      error: error.message,
+      againS: LASTING.has(error.kind) ? LOOK_S : FAILED_S,
+    })
+  }
+}
+
+const LASTING: ReadonlySet<ErrorKind> = new Set(['unsupported', 'not-found', 'invalid'])
+
+async function keep(
+  deps: Deps,
+  replica: ServerReplica,
+  server: ReplicatedServer,
+  cell: OperatedCell | undefined,
+): Promise<ReplicaNote> {
+  const none = (error: string) => ({ image: null, error, againS: LOOK_S })
+  if (cell === undefined) return none('The cell has left. Name another cell.')
+  const { name } = cell
+  if (cell.loss !== null) return none(`Cell ${name} was declared lost.`)
+  if (server.cellId === cell.id) {
+    await letGo(deps, replica, cell)
+    return none(`The server itself is in cell ${name} now. Name another cell.`)
+  }
+  const image = await newestOf(deps, server)
+  if (image === undefined) {
+    if (replica.imageId !== null) await letGo(deps, replica, cell)
+    return none('There is no backup yet.')
+  }
+  return pin(deps, replica, cell, image)
+}
+
+async function pin(
+  { askCell, imageTicket }: Deps,
+  replica: ServerReplica,
+  { name, reported }: OperatedCell,
+  { id, createdAt, content, diskFormat, properties }: Image,
+): Promise<ReplicaNote> {
+  const image = keptBefore(replica)
+  const cell = reachable(reported)
+  if (content === null || diskFormat === null)
+    return { image, error: 'The newest backup has no content.', againS: LOOK_S }
+  const why = whyUnusable(cell, { diskFormat, properties })
+  if (why !== undefined) return { image, error: `Cell ${name} ${why}.`, againS: LOOK_S }
+  const { sizeBytes, sha256 } = content
+  const file = { id, sizeBytes, sha256, ticket: imageTicket(id, cell.id) }
+  const { serverId } = replica
+  const work = workContext({})
+  const { state, fetchedBytes } = await askCell(
+    cell,
+    'image.pin',
+    { serverId, image: file },
+    { work },
+  )
+  if (state === 'cached') return { image: { id, at: createdAt }, error: null, againS: LOOK_S }
+  const error = `The cell has ${fetchedBytes} of ${sizeBytes} bytes of the backup of ${createdAt.toISOString()}.`
+  return { image, error, againS: FETCHING_S }
+}
+
+/** The newest that its recovery would use; undefined: there is none. */
+async function newestOf({ db }: Deps, server: ReplicatedServer): Promise<Image | undefined> {
+  const id = (await newestSnapshots(db, [server])).get(server.id)
+  return id === undefined ? undefined : findImage(db, id)
+}
+
+async function letGo(
+  { askCell }: Deps,
+  { serverId }: ServerReplica,
+  { reported }: OperatedCell,
+): Promise<void> {
+  await askCell(reachable(reported), 'image.unpin', { serverId }, { work: workContext({}) })
+}
+
+function keptBefore({ imageId, imageAt }: ServerReplica): ReplicaNote['image'] {
+  return imageId === null || imageAt === null ? null : { id: imageId, at: imageAt }
+}
+
+/** Undefined: it has left. */
+async function cellOf(
+  { db, cells }: Deps,
+  { cellId }: ServerReplica,
+): Promise<OperatedCell | undefined> {
+  try {
+    return await findOperatedCell(db, cells, cellId)
+  } catch (error) {
+    if (isFailure(error, 'not-found')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,23 @@
+import { dueReplicas, type ServerReplica, takeReplica } from '../../db/server-replicas.ts'
+import type { Compute } from '../compute.ts'
+import { replicate } from '../protections/replicate.ts'
+import type { RowReconciler } from './row-reconciler.ts'
+
+const EVERY_MS = 2_000
+const BATCH = 100
+/** Of the cell's id, as much as has room in the key of a row. */
+const CELL_ID_MAX = 28
+
+/** Cells keep the newest backups of the servers that are protected at them, and no others. */
+export function replicateBackups(compute: Compute): RowReconciler<ServerReplica> {
+  const { db } = compute
+  return {
+    name: 'replicate backups',
+    everyMs: EVERY_MS,
+    due: () => dueReplicas(db, BATCH),
+    keyOf: ({ serverId, cellId }) => `${serverId}${cellId.slice(0, CELL_ID_MAX)}`,
+    work: async (replica) => {
+      if (await takeReplica(db, replica)) await replicate(compute, replica)
+    },
+  }
+}
