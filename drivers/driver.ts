@@ -23,6 +23,7 @@ import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { Password } from './password.ts'
 import type { Rescue } from './rescue.ts'
 import type { ExternalNetwork, Routing } from './routing.ts'
+import type { DiskChanges, Snapshot } from './snapshot.ts'
 import type { Topology } from './topology.ts'
 import type { Tunnels } from './tunnels.ts'
 import type { Uptime } from './uptime.ts'
@@ -78,6 +79,7 @@ export interface Driver extends AsyncDisposable {
   readonly console?: Console
   readonly consoleKinds?: ConsoleKinds
   readonly snapshot?: Snapshot
+  readonly diskChanges?: DiskChanges
   readonly rebuild?: Rebuild
   readonly resize?: Resize
   readonly move?: Move
@@ -121,6 +123,7 @@ export const CAPABILITIES = [
   'console',
   'consoleKinds',
   'snapshot',
+  'diskChanges',
   'rebuild',
   'resize',
   'move',
@@ -159,14 +162,6 @@ export interface Interfaces {
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
   /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not release it. */
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
-}
-
-export interface Snapshot {
-  /**
-   * The root disk as it is at one moment, as an image without a backing file. The guest keeps running. Throws `conflict`
-   * for an instance that starts from a volume.
-   */
-  take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
 }
 
 /** A disk's content, kept on the host until it is disposed. */
@@ -376,6 +371,8 @@ export interface ImageSpec extends ImageFile {
   /** The kernel with which the guest is started; absent: the boot loader of its disk. */
   readonly kernel?: ImageFile
   readonly ramdisk?: ImageFile
+  /** Parts of the disk that a guest has written since the content, as `DiskChanges.take` has them; absent: none. */
+  readonly changes?: ImageFile
 }
 
 export interface NicSpec {

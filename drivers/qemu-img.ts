@@ -86,6 +86,32 @@ export async function copyOut(from: string, to: DiskFile, signal: AbortSignal): 
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 
+/** A bitmap in a qcow2 disk, which notes what is written. */
+export interface DiskBitmap {
+  readonly name: string
+  /** A program is writing it, or has ended without having written it down. */
+  readonly isInUse: boolean
+}
+
+/** The bitmaps of a qcow2 disk that no program has open. */
+export async function bitmapsOf(path: string, signal: AbortSignal): Promise<readonly DiskBitmap[]> {
+  const text = await qemuImg(['info', '--output=json', '-f', 'qcow2', path], signal)
+  const info = JSON.parse(text) as {
+    readonly 'format-specific'?: {
+      readonly data?: {
+        readonly bitmaps?: readonly { readonly name: string; readonly flags: readonly string[] }[]
+      }
+    }
+  }
+  const bitmaps = info['format-specific']?.data?.bitmaps ?? []
+  return bitmaps.map(({ name, flags }) => ({ name, isInUse: flags.includes('in-use') }))
+}
+
+/** Afterwards the qcow2 disk does not have the bitmap. No program may have the disk open. */
+export async function removeBitmap(path: string, name: string, signal: AbortSignal): Promise<void> {
+  await qemuImg(['bitmap', '--remove', '-f', 'qcow2', path, name], signal)
+}
+
 async function qemuImg(
   args: readonly string[],
   signal: AbortSignal,
@@ -93,6 +119,7 @@ async function qemuImg(
     limits: LIMITS,
     timeoutMs: TIMEOUT_MS,
   },
-): Promise<void> {
-  await run('prlimit', [...limits, '--', 'qemu-img', ...args], { timeoutMs, signal })
+): Promise<string> {
+  return (await run('prlimit', [...limits, '--', 'qemu-img', ...args], { timeoutMs, signal }))
+    .stdout
 }

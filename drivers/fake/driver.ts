@@ -9,7 +9,7 @@ import { fakeDiagnostics, fakeMetrics, fakeTopology, fakeUptime } from './diagno
 import type { Faults } from './faults.ts'
 import type { FakeAttachment } from './guest.ts'
 import { type FakeEnvironment, FakeHost } from './host.ts'
-import { fakeImageCopies, fakeSnapshot } from './images.ts'
+import { fakeDiskChanges, fakeImageCopies, fakeSnapshot } from './images.ts'
 import { fakeInterfaces, fakeMachineNics } from './interfaces.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
@@ -90,6 +90,7 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
     consoleLog: fakeConsoleLog(host),
     console: fakeConsole(host),
     snapshot: fakeSnapshot(host),
+    diskChanges: fakeDiskChanges(host),
     rebuild: fakeRebuild(host),
     resize: fakeResize(host),
     move: fakeMove(host),

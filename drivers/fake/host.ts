@@ -27,6 +27,8 @@ export class FakeHost {
   readonly unmanagedGuests = new Map<InstanceId, UnmanagedGuest>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
+  /** Guests whose writes are noted. */
+  readonly noted = new Set<InstanceId>()
   readonly incoming: IncomingGuests
   /** Guests that are being sent, each with what calls it off. */
   readonly leaving = new Map<InstanceId, AbortController>()

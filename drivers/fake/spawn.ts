@@ -34,7 +34,8 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   if (existing?.powerState === 'running') return
   if (existing !== undefined) return host.setPower(spec.id, 'running', 'powered on')
   const { id, displayName, flavor } = spec
-  const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
+  const changed = spec.image.changes === undefined ? '' : ' and its changes'
+  const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}${changed}, uuid ${id}`
   const image = spec.image.name
   const volumes = openVolumes(host, spec)
   if (volumes.every(({ isRoot }) => isRoot !== true))

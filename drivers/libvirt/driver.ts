@@ -16,6 +16,7 @@ import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { libvirtDiagnostics } from './diagnostics.ts'
+import { libvirtDiskChanges } from './disk-changes.ts'
 import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
@@ -140,6 +141,7 @@ export async function createLibvirtDriver(
     consoleLog: libvirtConsoleLog(host),
     console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
+    diskChanges: libvirtDiskChanges(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
     adopt: libvirtAdopt(host),

@@ -23,6 +23,8 @@ export interface InstanceFiles {
   readonly arrival: { readonly memory: string; readonly disks: string }
   /** The copy of the root disk while an image is filled from it. */
   readonly snapshot: string
+  /** What of the root disk has been written since another image was filled from it. */
+  readonly changes: string
   /** The files of a rescue. */
   readonly rescue: {
     readonly disk: string
@@ -60,6 +62,7 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
       disks: join(arrivalsFolder(stateDirectory), `${shortName}.d`),
     },
     snapshot: join(folder, 'snapshot.qcow2'),
+    changes: join(folder, 'changes.qcow2'),
     rescue: {
       disk: join(folder, 'rescue.qcow2'),
       configDrive: join(folder, 'rescue-config.iso'),

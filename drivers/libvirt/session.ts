@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../abortable.ts'
 import { RpcConnection } from './rpc/connection.ts'
-import { PROCEDURES, type Procedure } from './rpc/procedures.ts'
+import { PROCEDURES, type Procedure, type QemuProcedure } from './rpc/procedures.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import type { XdrReader } from './rpc/xdr-reader.ts'
 import { XdrWriter } from './rpc/xdr-writer.ts'
@@ -65,12 +65,24 @@ export class LibvirtSession implements AsyncDisposable {
 
   /** Calls a procedure. Throws the daemon's refusal as a failure, `unavailable` with the cause when there is no daemon. */
   async call(procedure: Procedure, args: XdrWriter, signal: AbortSignal): Promise<XdrReader> {
+    return (await this.#connected(signal)).call(procedure, args.bytes(), signal)
+  }
+
+  /** The same for a procedure of QEMU's own program. */
+  async callQemu(
+    procedure: QemuProcedure,
+    args: XdrWriter,
+    signal: AbortSignal,
+  ): Promise<XdrReader> {
+    return (await this.#connected(signal)).callQemu(procedure, args.bytes(), signal)
+  }
+
+  async #connected(signal: AbortSignal): Promise<RpcConnection> {
     await abortable(this.#firstTry.promise, signal)
-    if (this.#connection === undefined)
-      throw new Failure('unavailable', 'The hypervisor is not reachable at the moment.', {
-        cause: this.#why,
-      })
-    return this.#connection.call(procedure, args.bytes(), signal)
+    if (this.#connection !== undefined) return this.#connection
+    throw new Failure('unavailable', 'The hypervisor is not reachable at the moment.', {
+      cause: this.#why,
+    })
   }
 
   /** Calls `listener` for every lifecycle event from now on, over reconnects. Returns what stops it. */

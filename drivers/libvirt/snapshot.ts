@@ -3,8 +3,9 @@ import { rm, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { DiskImage, Snapshot } from '../driver.ts'
+import type { DiskImage } from '../driver.ts'
 import { copyWhole } from '../qemu-img.ts'
+import type { Snapshot } from '../snapshot.ts'
 import { backupCalls } from './domains/backup-calls.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
@@ -26,11 +27,16 @@ const ROOT_TARGET = 'vda'
 export function libvirtSnapshot(host: LibvirtHost): Snapshot {
   return {
     take: (id, signal) =>
-      host.locks.runPreemptible(id, signal, (lockSignal) => take(host, id, lockSignal)),
+      host.locks.runPreemptible(id, signal, (lockSignal) => takeSnapshot(host, id, lockSignal)),
   }
 }
 
-async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
+/** As `Snapshot.take`. The caller holds the instance's lock. */
+export async function takeSnapshot(
+  host: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<DiskImage> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
   await refuseRootVolume(host, id)
   const { rootDisk, snapshot } = filesOf(host, id)

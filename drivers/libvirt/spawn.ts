@@ -7,7 +7,7 @@ import type { InstanceSpec } from '../driver.ts'
 import { createBlank } from '../qemu-img.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { removeInstance } from './destroy.ts'
-import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { createChangedRootDisk, createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { isOwn } from './domains/own-domains.ts'
 import { filesOf, isReached, type LibvirtHost } from './host.ts'
@@ -100,7 +100,10 @@ async function createRootFiles(
 ): Promise<void> {
   const imagePath = await host.images.path(spec.image, signal)
   await writeStartFiles(host, files, spec.image, signal)
-  await createRootDisk(files.rootDisk, imagePath, spec, signal)
+  const { changes } = spec.image
+  if (changes === undefined) return createRootDisk(files.rootDisk, imagePath, spec, signal)
+  const changesPath = await host.images.path(changes, signal)
+  await createChangedRootDisk(files.rootDisk, { imagePath, changesPath }, spec, signal)
 }
 
 /** Afterwards the flavor's further disks are new, and so is the config drive, or there is none. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { InstanceId } from '#common/ids.ts'
-import type { DiskImage, Snapshot } from '../driver.ts'
+import type { DiskImage } from '../driver.ts'
+import type { Snapshot } from '../snapshot.ts'
 import { Id } from './cloud/id.ts'
 import { isBusy, refuseVolumeBacked } from './compute/cloud-server.ts'
 import { idleServer } from './compute/find-server.ts'

@@ -10,6 +10,7 @@ import { fakeSettings } from '#drivers/fake/settings.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { TestImages } from '#drivers/testing/test-images.ts'
 import { adoptionContract } from './driver-adoption.contract.ts'
+import { driverChangesContract } from './driver-changes.contract.ts'
 import { driverDisksContract } from './driver-disks.contract.ts'
 import { driverMovesContract } from './driver-moves.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
@@ -41,6 +42,7 @@ async function startFake(): Promise<DriverHarness> {
 }
 
 driversContract('fake', startFake, ['asks for a real guest'])
+driverChangesContract('fake', startFake)
 driverDisksContract('fake', startFake)
 driverMovesContract('fake', startFake)
 

@@ -1,7 +1,8 @@
+import { copyFile } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec, ImageSpec } from '../../driver.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../../image-header.ts'
-import { createOverlay } from '../../qemu-img.ts'
+import { createOverlay, growDisk, rebase } from '../../qemu-img.ts'
 
 const GIB = 1024 ** 3
 /** The sector size every disk is a multiple of. */
@@ -28,6 +29,34 @@ export async function createRootDisk(
   if (flavorSize > 0 && virtualSize > flavorSize) throw tooLarge(spec, virtualSize)
   const size = flavorSize > 0 ? flavorSize : Math.ceil(virtualSize / SECTOR) * SECTOR
   await createOverlay(path, { path: imagePath, format }, size, signal)
+}
+
+/**
+ * The same with the changes in the file at `changesPath` on top of the image, which stays as it is. Throws `invalid` also for
+ * changes of a disk of another size.
+ */
+export async function createChangedRootDisk(
+  path: string,
+  from: { readonly imagePath: string; readonly changesPath: string },
+  spec: DiskSubject,
+  signal: AbortSignal,
+): Promise<void> {
+  const format = imageFormat(spec.image)
+  const { imagePath, changesPath } = from
+  const sizes = [
+    await imageVirtualSize(imagePath, format),
+    await imageVirtualSize(changesPath, 'qcow2'),
+  ] as const
+  if (sizes[0] !== sizes[1])
+    throw new Failure(
+      'invalid',
+      `The changes of image ${spec.image.id} are those of a disk of ${sizes[1]} bytes; the image has ${sizes[0]}.`,
+    )
+  const flavorSize = spec.flavor.rootGb * GIB
+  if (flavorSize > 0 && sizes[0] > flavorSize) throw tooLarge(spec, sizes[0])
+  await copyFile(changesPath, path)
+  await rebase(path, { path: imagePath, format }, signal)
+  if (flavorSize > sizes[0]) await growDisk(path, flavorSize, signal)
 }
 
 /** The declared format, if this host can boot disks in that format; throws `invalid` otherwise. */

@@ -12,7 +12,7 @@ import {
   PacketFramer,
   PROGRAMS,
 } from './packet.ts'
-import { KEEPALIVE, type Procedure } from './procedures.ts'
+import { KEEPALIVE, type Procedure, type QemuProcedure } from './procedures.ts'
 import { remoteFailure } from './remote-failure.ts'
 import { RpcStream } from './rpc-stream.ts'
 import { XdrReader } from './xdr-reader.ts'
@@ -97,12 +97,26 @@ export class RpcConnection implements Disposable {
    * be taken back and keeps its place until the daemon has answered.
    */
   async call(procedure: Procedure, args: Buffer, signal?: AbortSignal): Promise<XdrReader> {
+    return this.#call(PROGRAMS.remote, procedure, args, signal)
+  }
+
+  /** The same for a procedure of QEMU's own program. */
+  async callQemu(procedure: QemuProcedure, args: Buffer, signal: AbortSignal): Promise<XdrReader> {
+    return this.#call(PROGRAMS.qemu, procedure, args, signal)
+  }
+
+  async #call(
+    program: number,
+    procedure: number,
+    args: Buffer,
+    signal?: AbortSignal,
+  ): Promise<XdrReader> {
     signal?.throwIfAborted()
     if (this.#limit.pendingCount >= WAITING_MAX)
       throw new Failure('unavailable', 'The hypervisor is too busy.')
     const answer = this.#limit(() => {
       signal?.throwIfAborted()
-      return this.#send(procedure, args)
+      return this.#send(program, procedure, args)
     })
     return signal === undefined ? await answer : await abortable(answer, signal)
   }
@@ -130,7 +144,7 @@ export class RpcConnection implements Disposable {
     this.#close('it was closed here')
   }
 
-  async #send(procedure: Procedure, body: Buffer): Promise<XdrReader> {
+  async #send(program: number, procedure: number, body: Buffer): Promise<XdrReader> {
     if (this.#failure !== undefined) throw this.#failure
     this.#serial = (this.#serial + 1) >>> 0
     const serial = this.#serial
@@ -141,7 +155,7 @@ export class RpcConnection implements Disposable {
     try {
       return await new Promise<XdrReader>((resolve, reject) => {
         this.#pending.set(serial, { resolve, reject })
-        this.#write({ program: PROGRAMS.remote, procedure, type: PACKET_TYPES.call, serial, body })
+        this.#write({ program, procedure, type: PACKET_TYPES.call, serial, body })
       })
     } finally {
       clearTimeout(timer)

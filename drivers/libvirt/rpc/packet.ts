@@ -11,7 +11,7 @@ export interface Packet {
   readonly body: Buffer
 }
 
-export const PROGRAMS = { remote: 0x20008086, keepalive: 0x6b656570 } as const
+export const PROGRAMS = { remote: 0x20008086, qemu: 0x20008087, keepalive: 0x6b656570 } as const
 export const PACKET_TYPES = { call: 0, reply: 1, message: 2, stream: 3 } as const
 export const PACKET_STATUSES = { ok: 0, error: 1, continue: 2 } as const
 

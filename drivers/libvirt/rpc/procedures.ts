@@ -69,5 +69,9 @@ export const PROCEDURES = {
 } as const
 export type Procedure = (typeof PROCEDURES)[keyof typeof PROCEDURES]
 
+/** Numbers of the `qemu` program (src/remote/qemu_protocol.x). */
+export const QEMU_PROCEDURES = { domainMonitorCommand: 1 } as const
+export type QemuProcedure = (typeof QEMU_PROCEDURES)[keyof typeof QEMU_PROCEDURES]
+
 /** Numbers of the `keepalive` program (src/rpc/virkeepaliveprotocol.x). */
 export const KEEPALIVE = { ping: 1, pong: 2 } as const
