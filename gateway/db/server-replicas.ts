@@ -1,5 +1,6 @@
 import { and, asc, eq, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import { serverProtections, serverReplicas } from './schema/protections.ts'
 import { serverIndex } from './schema/servers.ts'
@@ -11,6 +12,8 @@ export interface ServerReplica {
   /** The image that the cell keeps; null: none. */
   readonly imageId: string | null
   readonly imageAt: Date | null
+  /** How the last try went; null: well, or there was none. */
+  readonly lastError: string | null
   readonly nextAt: Date
   /** Of a server that is protected at this cell, and there; undefined: the cell is to let go of it. */
   readonly server: ReplicatedServer | undefined
@@ -34,8 +37,15 @@ export interface ReplicaNote {
 
 const now = sql`now(3)`
 const ERROR_MAX = 255
-/** Longer than a gateway works on one; then another may. */
-const TAKEN_S = 60
+/** Seconds; longer than a gateway works on one. Then another may. */
+export const TAKEN_S = 60
+
+const REMOVE = sqlStatement(sql`
+  delete from server_replicas
+    where server_id = ${sql.placeholder('serverId')} and cell_id = ${sql.placeholder('cellId')}
+      and not exists (select 1 from server_protections p
+        join server_index s on s.server_id = p.server_id and s.deleted_at is null
+        where p.server_id = server_replicas.server_id and p.to_cell_id = server_replicas.cell_id)`)
 
 /** Afterwards the cell is asked soon to keep the newest image of the server, and other cells to let go of theirs. */
 export async function putReplica(tx: Tx, serverId: string, cellId: string): Promise<void> {
@@ -111,12 +121,12 @@ export async function noteReplica(
     .where(isReplica(serverId, cellId))
 }
 
-/** Afterwards the cell is known to keep nothing for the server. */
+/** Afterwards the cell is known to keep nothing for the server, unless the server has been protected at it again. */
 export async function removeReplica(
   db: Executor,
   { serverId, cellId }: ServerReplica,
 ): Promise<void> {
-  await db.orm.delete(serverReplicas).where(isReplica(serverId, cellId))
+  await db.run(REMOVE, { serverId, cellId })
 }
 
 /** The cell that keeps an image of the server; null: none does, or it is not to. */

@@ -13,17 +13,17 @@ import type { Cloud, CloudCell } from './cloud.ts'
 
 /**
  * Adds a simulated host, in a zone of its own name, that fetches the images of its guests at the cell's caches and at this image
- * service, as real ones do. It stops when it is disposed.
+ * service, as real ones do. It stops when it is disposed. `id`: of a host that has stopped, and starts again.
  */
 export async function addFetchingHost(
   cloud: Cloud,
   cell: CloudCell,
   name: string,
   imageUrl: string,
+  id: string = randomUUID(),
 ): Promise<AsyncDisposable> {
   await using owned = new AsyncDisposableStack()
   const { services, bus } = cloud.foundation
-  const id = randomUUID()
   const folder = mkdtempSync(join(tmpdir(), `weir-${name}-`))
   owned.defer(() => rmSync(folder, { recursive: true, force: true }))
   const config = configFromEnv({

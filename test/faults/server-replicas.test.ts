@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -41,6 +41,8 @@ const MIB = 2 ** 20
 const CELLS = ['north', 'south', 'east'] as const
 const owned = new AsyncDisposableStack()
 const hosts = new Map<string, AsyncDisposable>()
+/** Of the hosts, also of one that has stopped. */
+const ids = new Map<string, string>()
 let cloud: Cloud
 let db: Database
 let admin: ApiClient
@@ -83,7 +85,9 @@ const pinsFor = async (cell: string, id: string) =>
 
 async function startHost(cell: string): Promise<void> {
   const url = `${hostLink.url}/image`
-  hosts.set(cell, await addFetchingHost(cloud, cloud.cell(cell), cell, url))
+  const id = ids.get(cell) ?? randomUUID()
+  ids.set(cell, id)
+  hosts.set(cell, await addFetchingHost(cloud, cloud.cell(cell), cell, url, id))
 }
 
 /** As when the time of the schedule has passed. */

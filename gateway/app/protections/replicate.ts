@@ -9,6 +9,7 @@ import {
   type ReplicatedServer,
   removeReplica,
   type ServerReplica,
+  TAKEN_S,
 } from '../../db/server-replicas.ts'
 import { findOperatedCell, type OperatedCell } from '../cells/operated-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -34,9 +35,7 @@ export async function replicate(deps: Deps, replica: ServerReplica): Promise<voi
   try {
     if (replica.server !== undefined)
       return await noteReplica(db, replica, await keep(deps, replica, replica.server, cell))
-    // One that is lost may come back, with what it keeps.
-    if (cell !== undefined) await letGo(deps, replica, cell)
-    await removeReplica(db, replica)
+    await release(deps, replica, cell)
   } catch (error) {
     if (!isFailure(error)) throw error
     if (replica.server === undefined && error.kind === 'unsupported')
@@ -47,6 +46,25 @@ export async function replicate(deps: Deps, replica: ServerReplica): Promise<voi
       againS: LASTING.has(error.kind) ? LOOK_S : FAILED_S,
     })
   }
+}
+
+/** Of one that the cell has let go of once. */
+const LET_GO = 'The cell has let go of it.'
+
+/**
+ * A gateway that has just asked the cell to keep an image may be heard only now, so the cell is asked a second time, when that
+ * gateway has ended.
+ */
+async function release(
+  deps: Deps,
+  replica: ServerReplica,
+  cell: OperatedCell | undefined,
+): Promise<void> {
+  const { db } = deps
+  // One that is lost may come back, with what it keeps.
+  if (cell !== undefined) await letGo(deps, replica, cell)
+  if (cell === undefined || replica.lastError === LET_GO) return removeReplica(db, replica)
+  await noteReplica(db, replica, { image: null, error: LET_GO, againS: TAKEN_S })
 }
 
 const LASTING: ReadonlySet<ErrorKind> = new Set(['unsupported', 'not-found', 'invalid'])
