@@ -40,13 +40,13 @@ export async function copyChanges(
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
-  const ended = once(daemon, 'close')
+  // A command that is not installed has neither begun nor ended.
+  const ended = once(daemon, 'close').catch(() => undefined)
   try {
     await abortable(backUp(daemon, bitmap), signal)
   } finally {
     killGroup(daemon)
-    // A command that is not installed has neither begun nor ended.
-    await ended.catch(() => undefined)
+    await ended
   }
 }
 

@@ -163,6 +163,12 @@ test('a cell that cannot keep a backup is refused with the reason', async () => 
     expect.stringContaining('no policy lets users move their servers. Ask an administrator.'),
   ])
   expect((await demo.get(path(id))).status).toBe(404)
+
+  const roaming = { name: 'roaming', is_default: true, users_may_move: true }
+  await admin.post('/federation/v1/placement-policies', roaming)
+  await waitFor('users to be let', async () => (await protect(demo, id, 'south')).status === 200)
+  await admin.delete('/federation/v1/placement-policies/roaming')
+  await untilSettled(cloud, id)
   await deleteServer(demo, id)
 })
 
