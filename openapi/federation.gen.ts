@@ -1729,6 +1729,8 @@ export interface components {
             readonly source: components["schemas"]["RecoverySource"] | null;
             /** Format: uuid */
             readonly image_id: string | null;
+            /** @description The name of a cell that keeps this image, and is preferred. Null if none does. */
+            readonly replica_cell: string | null;
             /** @description Why it cannot be built. */
             readonly reason: string | null;
         };

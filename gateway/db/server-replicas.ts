@@ -1,7 +1,8 @@
-import { and, asc, eq, isNotNull, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
+import { cellMappings } from './schema/cells.ts'
 import { serverProtections, serverReplicas } from './schema/protections.ts'
 import { serverIndex } from './schema/servers.ts'
 
@@ -143,6 +144,25 @@ export async function replicaCellOf(db: Executor, serverId: string): Promise<Cel
     )
     .where(and(eq(serverReplicas.serverId, serverId), isNotNull(serverReplicas.imageId)))
   return row === undefined ? null : (row.cellId as CellId)
+}
+
+/** By server: the image that a cell keeps for it, and the name of that cell. */
+export async function keptReplicas(
+  db: Executor,
+  serverIds: readonly string[],
+): Promise<ReadonlyMap<string, { readonly imageId: string; readonly cell: string }>> {
+  if (serverIds.length === 0) return new Map()
+  const { serverId, cellId, imageId } = serverReplicas
+  const rows = await db.orm
+    .select({ serverId, imageId, cell: cellMappings.name })
+    .from(serverReplicas)
+    .innerJoin(cellMappings, eq(cellMappings.id, cellId))
+    .innerJoin(
+      serverProtections,
+      and(eq(serverProtections.serverId, serverId), eq(serverProtections.toCellId, cellId)),
+    )
+    .where(and(inArray(serverId, [...serverIds]), isNotNull(imageId)))
+  return new Map(rows.map((row) => [row.serverId, { imageId: row.imageId ?? '', cell: row.cell }]))
 }
 
 function isReplica(serverId: string, cellId: string) {

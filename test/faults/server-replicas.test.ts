@@ -276,6 +276,9 @@ test('the servers of a lost cell start from the replicas, without the gatewaysâ€
   await waitFor('it to be taken from the cell', async () => {
     return (await showServer(demo, kept)).status === 'ERROR'
   })
+  expect(await new WeirCommand(cloud, 'admin').json('cell recover north --dry-run')).toMatchObject([
+    { server_id: kept, image_id: imageId, replica_cell: 'south' },
+  ])
   await preferEast()
   // Nothing comes from the gateways any more.
   hostLink.to = undefined

@@ -38,12 +38,13 @@ export const explainRecovery: Handler<operations['explainRecovery']> = async (ca
   const servers = await recoverableServers(app.compute, cell.id, query.source ?? 'snapshot')
   return {
     body: {
-      servers: servers.map(({ server, source, image, reason }) => ({
+      servers: servers.map(({ server, source, image, replicaCell, reason }) => ({
         server_id: server.id,
         name: server.name,
         project_id: server.projectId,
         source,
         image_id: image?.id ?? null,
+        replica_cell: replicaCell,
         reason,
       })),
     },

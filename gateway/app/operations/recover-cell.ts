@@ -11,6 +11,7 @@ import { newestSnapshots } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
 import { noteProgress, type OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
+import { keptReplicas } from '../../db/server-replicas.ts'
 import type { OperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { oncePerKey } from '../once-per-key.ts'
@@ -75,14 +76,28 @@ export interface Recoverable {
   readonly reason: string | null
 }
 
+/** With the name of the cell that keeps its image, and is preferred; null: none does. */
+export interface ExplainedServer extends Recoverable {
+  readonly replicaCell: string | null
+}
+
 /** The servers that were taken from the lost cell and are in none, at most a thousand, with what each would be built from. */
 export async function recoverableServers(
   { db }: Compute,
   cellId: string,
   source: RecoverySource,
-): Promise<readonly Recoverable[]> {
+): Promise<readonly ExplainedServer[]> {
   const servers = await serversOfRecovery(db, cellId, null, EXPLAINED_MAX)
-  return imagesFor(db, servers, source)
+  const kept = await keptReplicas(
+    db,
+    servers.map(({ id }) => id),
+  )
+  const found = await imagesFor(db, servers, source)
+  return found.map((each) => {
+    const replica = kept.get(each.server.id)
+    const isIt = replica !== undefined && replica.imageId === each.image?.id
+    return { ...each, replicaCell: isIt ? replica.cell : null }
+  })
 }
 
 /** Takes a recovery one step further. */

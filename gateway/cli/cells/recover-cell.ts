@@ -24,6 +24,7 @@ const RECOVERABLE: Listing<Recoverable> = {
     { head: 'SERVER', of: ({ name }) => name },
     { head: 'FROM', of: ({ source }) => source },
     { head: 'IMAGE', of: ({ image_id }) => image_id },
+    { head: 'KEPT AT', of: ({ replica_cell }) => replica_cell },
     { head: 'REASON', of: ({ reason }) => reason },
     { head: 'ID', of: ({ server_id }) => server_id },
     { head: 'PROJECT', of: ({ project_id }) => project_id, isWide: true },
