@@ -65,9 +65,17 @@ const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
   hw_cpu_thread_policy: ['prefer'],
   hw_mem_page_size: ['any', 'small'],
   hw_pci_numa_affinity_policy: ['legacy', 'preferred'],
+  hw_redirected_usb_ports: ['0'],
+  hw_usb_model: ['none'],
+  hw_video_ram: ['0'],
   hw_watchdog_action: ['disabled'],
   os_secure_boot: ['disabled', 'optional'],
 }
+/** What no guest has unless it is asked for. `hw_pmu` and `hw_time_hpet` are none of these: a guest has them, or not, by itself. */
+const FLAGS = words(`
+  hw_boot_menu hw_ephemeral_encryption hw_firmware_stateless hw_locked_memory hw_mem_encryption
+  hw_qemu_guest_agent hw_vif_multiqueue_enabled hw_virtio_packed_ring img_hide_hypervisor_id
+  os_require_quiesce`)
 const NO = ['0', 'f', 'false', 'off', 'n', 'no']
 /** Of a guest's memory node; the name is the same for each. */
 const NODE = /\.\d+$/
@@ -86,7 +94,8 @@ export function unheededProperty(
     if (!GUEST.has(name.replace(NODE, ''))) continue
     const asked = `${name}=${value}`
     if (heeded.includes(name) || heeded.includes(asked)) continue
-    if (UNDEMANDING[name]?.includes(value) || NO.includes(value.toLowerCase())) continue
+    if (UNDEMANDING[name]?.includes(value)) continue
+    if (FLAGS.includes(name) && NO.includes(value.toLowerCase())) continue
     return asked
   }
   return undefined

@@ -76,8 +76,10 @@ export function whyGroupsFail(extraSpecs: Properties): string | undefined {
 }
 
 function whyGroupFails(group: ResourceGroup): string | undefined {
-  const { suffix, amounts, required } = group
+  const { suffix, amounts, required, forbidden } = group
   const parts = partsOf(group)
+  if (parts.length === 0 && required.length + forbidden.length === 0)
+    return `has nothing to give for resources${suffix}:, whose amounts are none`
   if (parts.length === 0)
     return `has nothing of which trait${suffix}: could be: there is no resources${suffix}:`
   if (parts.length > 1) return `has no part with all of resources${suffix}: (${parts.join(', ')})`

@@ -1,8 +1,8 @@
 import { isFailure } from '#common/errors.ts'
 import type { HostInventory } from '../driver.ts'
 import type { MachineClass } from '../machine-class.ts'
-import { MACHINE_IMAGE_PROPERTIES } from '../machine-image-properties.ts'
 import type { MachineNics } from '../machine-nics.ts'
+import { MACHINE_EXTRA_SPECS, MACHINE_IMAGE_PROPERTIES } from '../machine-properties.ts'
 import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { DISK_FORMATS } from './deploy/root-image.ts'
 import type { BaremetalHost } from './host.ts'
@@ -34,7 +34,7 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
     },
     imageFormats: [...DISK_FORMATS, 'iso'],
     traits: commonTraits(offered.map(traitsOf)),
-    extraSpecs: [],
+    extraSpecs: MACHINE_EXTRA_SPECS,
     imageProperties: MACHINE_IMAGE_PROPERTIES,
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }

@@ -1,6 +1,6 @@
 import type { HostInventory } from '../driver.ts'
 import type { DockerHost } from './host.ts'
-import { IMAGE_PROPERTIES } from './images/image-properties.ts'
+import { EXTRA_SPECS, IMAGE_PROPERTIES } from './images/heeded-properties.ts'
 
 /** The part of the engine's machine that the host may use; an absent amount is the whole. */
 export interface HostShare {
@@ -47,7 +47,7 @@ export async function inventory(
       topology: { sockets: 1, cores: info.NCPU, threads: 1 },
     },
     imageFormats: ['docker'],
-    extraSpecs: [],
+    extraSpecs: EXTRA_SPECS,
     imageProperties: IMAGE_PROPERTIES,
     traits: ['COMPUTE_NODE', 'CUSTOM_IMAGE_TYPE_DOCKER'],
   }

@@ -1,7 +1,7 @@
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { MachineClass } from '../machine-class.ts'
-import { MACHINE_IMAGE_PROPERTIES } from '../machine-image-properties.ts'
+import { MACHINE_EXTRA_SPECS, MACHINE_IMAGE_PROPERTIES } from '../machine-properties.ts'
 import { commonTraits, distinctTraits } from '../machine-traits.ts'
 import { fits, ISO } from './deployable.ts'
 import { heldNodes } from './held-node.ts'
@@ -31,7 +31,7 @@ export async function inventory(host: IronicHost, signal: AbortSignal): Promise<
     },
     imageFormats: [...IMAGE_FORMATS, ...(offered.some(isLiveOnly) ? [ISO] : [])],
     traits: commonTraits(offered.map(traitsOf)),
-    extraSpecs: [],
+    extraSpecs: MACHINE_EXTRA_SPECS,
     imageProperties: MACHINE_IMAGE_PROPERTIES,
     machineTraits: distinctTraits(offered.map(traitsOf)),
   }

@@ -20,6 +20,7 @@ export const IMAGE_PROPERTIES: readonly string[] = [
   'hw_rescue_device',
   'hw_rng_model',
   'hw_scsi_model=virtio-scsi',
+  'hw_time_hpet',
   'hw_video_model=vga',
   'hw_vif_model=virtio',
   'hw_vm_mode=hvm',

@@ -7,13 +7,13 @@ import {
   INFORMATIVE_PROPERTIES,
   PLACING_PROPERTIES,
 } from '#common/image-properties.ts'
-import { IMAGE_PROPERTIES as DOCKER } from '#drivers/docker/images/image-properties.ts'
+import { IMAGE_PROPERTIES as DOCKER } from '#drivers/docker/images/heeded-properties.ts'
 import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
 import { rescueDevice } from '#drivers/libvirt/domains/rescue-device.ts'
 import { IMAGE_PROPERTIES as LIBVIRT } from '#drivers/libvirt/image-properties.ts'
 import type { DomainSubject } from '#drivers/libvirt/instance-record.ts'
 import { requestedPlacement } from '#drivers/libvirt/placement/requested-placement.ts'
-import { MACHINE_IMAGE_PROPERTIES as MACHINES } from '#drivers/machine-image-properties.ts'
+import { MACHINE_IMAGE_PROPERTIES as MACHINES } from '#drivers/machine-properties.ts'
 import { isMeantForNova, NOVA_PROPERTIES } from '#gateway/app/images/nova-properties.ts'
 
 // Goal: no property of an image that means something to Nova is accepted without effect. Each one has an effect, is refused by
@@ -75,6 +75,17 @@ test.each([
   ['block_device_mapping', '[]'],
 ])('a host takes an image whose %s is %s, which asks for nothing', (name, value) => {
   expect(refusal([], { [name]: value })).toBeUndefined()
+})
+
+test.each([
+  ['hw_pmu', 'false'],
+  ['hw_time_hpet', 'no'],
+  ['hw_serial_port_count', '0'],
+  ['os_shutdown_timeout', '0'],
+])('a host that cannot see to it refuses an image whose %s is %s', (name, value) => {
+  expect(refusal([], { [name]: value })).toBe(
+    `does not support the image property ${name}=${value}`,
+  )
 })
 
 test('a property of one memory node is judged as that of any', () => {

@@ -97,6 +97,16 @@ test.each([
   expect(refusal(key, demanding, state)).toBe(`does not support the extra spec ${key}`)
 })
 
+test.each([
+  ['hw:pmu', 'false'],
+  ['hw:serial_port_count', '0'],
+  ['quota:cpu_shares', '0'],
+  ['vmware:hw_version', 'vmx-21'],
+  ['hide_hypervisor_id', 'true'],
+])('%s=%s asks for something that a host must see to', (key, value) => {
+  expect(refusal(key, value, { extraSpecs: [] })).toBe(`does not support the extra spec ${key}`)
+})
+
 test.each(['0', 'f', 'false', 'off', 'n', 'no', 'OFF'])('%s asks for nothing', (value) => {
   expect(refusal('hw:boot_menu', value, { extraSpecs: [] })).toBeUndefined()
 })

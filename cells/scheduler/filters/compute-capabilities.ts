@@ -1,4 +1,5 @@
 import { whyGroupsFail } from '#common/resource-groups.ts'
+import { asksForNothing } from '#common/undemanding-specs.ts'
 import { capabilityOf } from '../capabilities.ts'
 import type { HostFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
@@ -6,19 +7,10 @@ import { matchesSpec } from '../match-spec.ts'
 
 const SCOPE = 'capabilities:'
 /** Extra specs about the hardware of guests, which a host heeds or does not know. */
-const HARDWARE = /^(?:accel|hw|hw_rng|hw_video|os|pci_passthrough|quota):/
+const HARDWARE =
+  /^(?:(?:accel|hw|hw_rng|hw_video|os|pci_passthrough|quota|vmware):|hide_hypervisor_id$)/
 /** It has no scope, and is no capability. */
 const GROUP_POLICY = 'group_policy'
-/** Values that ask for nothing that not every host has. */
-const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
-  'hw:cpu_policy': ['shared'],
-  'hw:cpu_thread_policy': ['prefer'],
-  'hw:mem_page_size': ['any', 'small'],
-  'hw:pci_numa_affinity_policy': ['legacy', 'preferred'],
-  'hw:watchdog_action': ['disabled'],
-  'os:secure_boot': ['disabled', 'optional'],
-}
-const NO = ['0', 'f', 'false', 'off', 'n', 'no']
 
 /**
  * Holds the host to the flavor's extra specs `capabilities:NAME` and to those without a scope, as Nova's filter of this
@@ -43,8 +35,7 @@ export const computeCapabilitiesFilter: HostFilter = {
 
 function whyUnsupported(host: HostState, key: string, wanted: string): string | undefined {
   if (host.extraSpecs === null || host.extraSpecs.includes(key)) return undefined
-  if (UNDEMANDING[key]?.includes(wanted) || NO.includes(wanted.toLowerCase())) return undefined
-  return `does not support the extra spec ${key}`
+  return asksForNothing(key, wanted) ? undefined : `does not support the extra spec ${key}`
 }
 
 function whyDifferent(host: HostState, key: string, wanted: string): string | undefined {

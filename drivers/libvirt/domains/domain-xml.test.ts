@@ -187,6 +187,18 @@ describe('domainXml()', () => {
       expect(elementsAt(plain, 'domain', ...path), path.join()).toEqual([])
   })
 
+  test.each([
+    ['true', 'yes'],
+    ['off', 'no'],
+  ])('an image with hw_time_hpet=%s decides about the timer', (asked, present) => {
+    const tree = treeOf(instanceSpec({ ...image, properties: { hw_time_hpet: asked } }))
+    const timer = elementsAt(tree, 'domain', 'clock', 'timer')
+
+    expect(timer.map((each) => attributeAt(each, 'name'))).toEqual(['hpet'])
+    expect(attributeAt(tree, 'present', 'domain', 'clock', 'timer')).toBe(present)
+    expect(elementsAt(treeOf(instanceSpec(image)), 'domain', 'clock', 'timer')).toEqual([])
+  })
+
   test('a limit of all beside one of reads or writes is refused, as QEMU would', () => {
     const extraSpecs = { 'quota:disk_total_bytes_sec': '9', 'quota:disk_read_bytes_sec': '9' }
     const spec = instanceSpec(image, { flavor: { ...flavor, extraSpecs } })

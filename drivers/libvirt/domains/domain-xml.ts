@@ -53,7 +53,7 @@ export function domainXml(plan: DomainPlan): string {
       boot(plan),
       features(plan),
       cpu,
-      element('clock', { offset: 'utc' }),
+      clock(plan),
       element('on_poweroff', {}, 'destroy'),
       element('on_reboot', {}, 'restart'),
       element('on_crash', {}, 'destroy'),
@@ -88,6 +88,11 @@ function features({ options: { isHypervisorHidden, hasPmu } }: DomainPlan): XmlE
     isHypervisorHidden ? element('kvm', {}, element('hidden', onOff(true))) : undefined,
     hasPmu === null ? undefined : element('pmu', onOff(hasPmu)),
   )
+}
+
+function clock({ options: { hasHpet } }: DomainPlan): XmlElement {
+  const hpet = { name: 'hpet', present: hasHpet === true ? 'yes' : 'no' }
+  return element('clock', { offset: 'utc' }, hasHpet === null ? undefined : element('timer', hpet))
 }
 
 /** The owner of the domain, and facts about it for operators. */

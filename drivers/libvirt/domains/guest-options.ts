@@ -21,6 +21,8 @@ export interface GuestOptions {
   readonly isHypervisorHidden: boolean
   /** Whether the guest has performance counters; null: as the emulator has it. */
   readonly hasPmu: boolean | null
+  /** Whether the guest has a High Precision Event Timer; null: as the emulator has it. */
+  readonly hasHpet: boolean | null
   /** True where an agent in the guest can be talked to. */
   readonly hasAgent: boolean
   /** Whose password an administrator sets. */
@@ -48,6 +50,7 @@ export function guestOptions({
       extraSpecs['hw:hide_hypervisor_id'] ?? image['img_hide_hypervisor_id'],
     ),
     hasPmu: flag(extraSpecs['hw:pmu'] ?? image['hw_pmu']),
+    hasHpet: flag(image['hw_time_hpet']),
     hasAgent: !isNo(image['hw_qemu_guest_agent']),
     adminUser:
       image['os_admin_user'] ?? (image['os_type'] === 'windows' ? 'Administrator' : 'root'),

@@ -50,11 +50,23 @@ test.each([
   { 'resources1:VGPU': '1' },
   { 'resources_NIC:SRIOV_NET_VF': '1', 'trait_NIC:HW_NIC': 'required' },
   { group_policy: 'isolate' },
-])('matchFlavor() takes no flavor without the groups %j', (specs) => {
+  { 'vmware:hw_version': 'vmx-21' },
+  { hide_hypervisor_id: 'true' },
+])('matchFlavor() takes no flavor without the same %j', (specs) => {
   const theirs = flavor('a', 'small', { extra_specs: specs })
 
   expect(matchFlavor({ ...OURS, extraSpecs: specs }, [flavor('b', 'x'), theirs])?.id).toBe('a')
   expect(matchFlavor(OURS, [theirs])).toBeUndefined()
+})
+
+test('matchFlavor() takes the extra specs without a scope that are asked for, whatever others there are', () => {
+  const ours = { ...OURS, extraSpecs: { tier: 'gold' } }
+  const theirs = (extra_specs: Record<string, string>) => [flavor('a', 'small', { extra_specs })]
+
+  expect(matchFlavor(ours, theirs({ tier: 'gold', category: 'general' }))?.id).toBe('a')
+  expect(matchFlavor(ours, theirs({ tier: 'silver' }))).toBeUndefined()
+  expect(matchFlavor(ours, theirs({}))).toBeUndefined()
+  expect(matchFlavor(OURS, theirs({ tier: 'gold' }))?.id).toBe('a')
 })
 
 test('a flavor is named by its id or its name, and one that is not there is refused with those that are', () => {

@@ -18,7 +18,9 @@ const PAGES_MAX = 100
 const EXTRA_SPECS_SINCE = '2.61'
 /** Extra specs about the hardware of guests and hosts; all others are about hosts and aggregates of a cell. */
 const HARDWARE =
-  /^(?:hw:|hw_|os:|pci_passthrough:|accel:|capabilities:|quota:|resources[\w-]*:|trait[\w-]*:|group_policy$)/
+  /^(?:hw:|hw_|os:|pci_passthrough:|accel:|capabilities:|quota:|vmware:|resources[\w-]*:|trait[\w-]*:|(?:group_policy|hide_hypervisor_id)$)/
+/** Extra specs without a scope, which compare a host's capabilities: of ours each must be in the cloud's flavor, and its own others are its operator's. */
+const UNSCOPED = /^[^:]+$/
 
 /**
  * The id of the cloud's flavor for one of ours. A mapping of the operator comes first; otherwise, among the flavors of
@@ -35,11 +37,12 @@ export async function flavorBelow(
   if (named !== undefined) return namedFlavor(named, await list()).id
   const findMatch = async () => matchFlavor(flavor, await list())
   const make = async () => (await makeFlavor(cloud, flavor, signal)) ?? (await findMatch())
-  const hardware = Object.entries(hardwareOf(flavor.extraSpecs)).map((spec) => spec.join('='))
-  const mayMake = settings.makesFlavors && hardware.length === 0
+  const needed = { ...hardwareOf(flavor.extraSpecs), ...unscopedOf(flavor.extraSpecs) }
+  const wanted = Object.entries(needed).map((spec) => spec.join('='))
+  const mayMake = settings.makesFlavors && wanted.length === 0
   const found = (await findMatch()) ?? (mayMake ? await make() : undefined)
   if (found !== undefined) return found.id
-  const specs = hardware.length === 0 ? '' : `, with ${hardware.join(', ')}`
+  const specs = wanted.length === 0 ? '' : `, with ${wanted.join(', ')}`
   throw new Failure(
     'invalid',
     `The nested cloud has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}${specs}.`,
@@ -101,11 +104,20 @@ function isSameSize(flavor: FlavorSpec, candidate: CloudFlavor): boolean {
 
 /** A flavor with a GPU or pinned CPUs does not fit a server that did not request them, and the reverse. */
 function hasSameSpecs({ extraSpecs }: FlavorSpec, { extra_specs: theirs = {} }: CloudFlavor) {
-  return isDeepStrictEqual(hardwareOf(extraSpecs), hardwareOf(theirs))
+  return (
+    isDeepStrictEqual(hardwareOf(extraSpecs), hardwareOf(theirs)) &&
+    Object.entries(unscopedOf(extraSpecs)).every(([name, value]) => theirs[name] === value)
+  )
 }
 
 function hardwareOf(specs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(specs).filter(([name]) => HARDWARE.test(name)))
+}
+
+function unscopedOf(specs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(specs).filter(([name]) => UNSCOPED.test(name) && !HARDWARE.test(name)),
+  )
 }
 
 function sizeOf({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {

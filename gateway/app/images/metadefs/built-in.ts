@@ -149,6 +149,7 @@ const DEFINED: readonly BuiltIn[] = [
       hw_firmware_type: oneOf('Firmware', 'What the guest is started by.', 'bios', 'uefi'),
       hw_qemu_guest_agent: flag('Guest agent', "Whether QEMU's agent runs in the guest."),
       hw_rng_model: oneOf('Random number device', 'The model of the device.', 'virtio'),
+      hw_time_hpet: flag('HPET', 'Whether the guest has a High Precision Event Timer.'),
       hw_rescue_device: oneOf(
         'Rescue device',
         'As what a rescue image is attached.',

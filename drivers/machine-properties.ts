@@ -6,3 +6,6 @@ export const MACHINE_IMAGE_PROPERTIES: readonly string[] = [
   'ramdisk_id',
   'vm_mode=hvm',
 ]
+
+/** The extra specs of flavors about hardware that have an effect on whole machines: they have the hardware that they have. */
+export const MACHINE_EXTRA_SPECS: readonly string[] = []
