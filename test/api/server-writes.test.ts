@@ -254,16 +254,21 @@ test.each([
   expect(body['badRequest']!.message).toMatch(message)
 })
 
-test('a promise about neighbours that cannot be kept is refused with 400', async () => {
+test.each([
+  [
+    { build_near_host_ip: '10.0.0.1', cidr: '/24' },
+    "'build_near_host_ip' is not supported: no cell runs the SimpleCIDRAffinityFilter",
+  ],
+  [{ query: '["=","$x",1]' }, "'query' is not supported: no cell runs the JsonFilter"],
+  [{ cidr: '/24' }, "'cidr' has no effect by itself"],
+])('the hints %j, which nothing here heeds, are refused with 400', async (hints, reason) => {
   const user = await member()
-  const hints = { 'os:scheduler_hints': { build_near_host_ip: '10.0.0.1', cidr: '/24' } }
+  const body = { ...world.body(), 'os:scheduler_hints': hints }
 
-  const { status, body } = await user.call<Refused>('createServer', {
-    body: { ...world.body(), ...hints },
-  })
+  const refused = await user.call<Refused>('createServer', { body })
 
-  expect(status).toBe(400)
-  expect(body['badRequest']!.message).toContain("'build_near_host_ip' is not supported")
+  expect(refused.status).toBe(400)
+  expect(refused.body['badRequest']!.message).toContain(reason)
 })
 
 test('the block device that clients add for the image itself is accepted', async () => {

@@ -64,11 +64,11 @@ export function cellHints(
   }
 }
 
-/**
- * Hints that promise something about where a server runs, and the filter of hosts that keeps the promise where a cell's
- * operator named it. Any other hint may have no effect, as in Nova: `query`, too.
- */
-const FILTER_OF_HINT = { build_near_host_ip: 'SimpleCIDRAffinityFilter' } as const
+/** Hints that promise something about where a server runs, and the filter of hosts that keeps the promise where a cell's operator named it. */
+const FILTER_OF_HINT = {
+  build_near_host_ip: 'SimpleCIDRAffinityFilter',
+  query: 'JsonFilter',
+} as const
 
 /** The optional filters of hosts that a cell must run for these hints. */
 export function filtersOfHints(hints: Readonly<Record<string, unknown>>): readonly string[] {
@@ -76,7 +76,7 @@ export function filtersOfHints(hints: Readonly<Record<string, unknown>>): readon
   return promises.flatMap(([hint, filter]) => (hints[hint] === undefined ? [] : [filter]))
 }
 
-/** Throws `invalid` for a hint that no cell heeds: no server is better than one that is not what was asked for. */
+/** Throws `invalid` for a hint of Nova's that no cell heeds: no server is better than one that is not what was asked for. */
 export function refuseUnheededHints(
   hints: ServerRequest['hints'],
   cells: readonly Pick<Cell, 'summary'>[],
@@ -89,6 +89,11 @@ export function refuseUnheededHints(
         `Scheduler hint '${hint}' is not supported: no cell runs the ${filter}.`,
       )
   }
+  if (hints['cidr'] !== undefined && hints['build_near_host_ip'] === undefined)
+    throw new Failure(
+      'invalid',
+      "Scheduler hint 'cidr' has no effect by itself: it is the network of 'build_near_host_ip'.",
+    )
 }
 
 function texts(hint: unknown): string[] {
