@@ -2836,6 +2836,8 @@ export interface operations {
                         /** @description Its name. */
                         readonly cell: string | null;
                         readonly host: string | null;
+                        /** @description What keeps its host from serving it, and what becomes of the server meanwhile. Null while the host is up. */
+                        readonly host_problem: string | null;
                         readonly state: string;
                         /** @description The complete error message. */
                         readonly fault: string | null;

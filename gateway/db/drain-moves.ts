@@ -5,7 +5,7 @@ import type { VmState } from '#common/states/instance-states.ts'
 import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
 import type { HostRecord } from './host-list.ts'
 import { holdRunning } from './operations.ts'
-import { drainMoves } from './schema/operations.ts'
+import { drainMoves, operations } from './schema/operations.ts'
 import {
   instanceMappings,
   serverActionEvents,
@@ -122,6 +122,22 @@ async function drainedServers(
     .orderBy(id)
     .limit(max)
   return rows.map((row) => ({ ...row, vmState: row.vmState as VmState, isBusy: row.isBusy === 1 }))
+}
+
+/** Why a server waits on the host, by the newest operation that was to move it from there; null: it does not wait, or there is none. */
+export async function whyMoveWaits(
+  db: Executor,
+  hostId: string,
+  serverId: string,
+): Promise<string | null> {
+  const [newest] = await db.orm
+    .select({ state: drainMoves.state, reason: drainMoves.reason })
+    .from(operations)
+    .innerJoin(drainMoves, eq(drainMoves.operationId, operations.id))
+    .where(and(eq(operations.subjectId, hostId), eq(drainMoves.serverId, serverId)))
+    .orderBy(desc(operations.startedAt))
+    .limit(1)
+  return newest?.state === 'waiting' ? newest.reason : null
 }
 
 /** The names of servers that there are or were. */

@@ -76,6 +76,11 @@ const shown = async ({ id }: CloudHost) => (await admin.get<Host>(`${ROOT}/hosts
 const cordon = ({ id }: CloudHost, is_cordoned: boolean) =>
   admin.call('PATCH', `${ROOT}/hosts/${id}`, { is_cordoned })
 const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host']
+/** What `./weir why` says of the server's host. */
+const problemOf = async (id: string) => {
+  const path = `${ROOT}/servers/${id}/trace`
+  return (await admin.get<{ readonly host_problem: string | null }>(path)).body.host_problem
+}
 
 function until(host: CloudHost, is: (host: Host) => boolean): Promise<Host> {
   const seen = async () => {
@@ -162,6 +167,10 @@ test('servers of a host that fails run on others once its machine is off, except
     expect(await hostOf(id)).not.toBe(host.name)
   }
   expect(await hostOf(waits)).toBe(host.name)
+  expect(await problemOf(waits)).toMatch(
+    /^Host north-1 did not answer, and its machine was powered off at .*Z\. It is started again with its host, as placement policy pets says\.$/,
+  )
+  expect(await problemOf(moved)).toBeNull()
   expect((await eventsOf(host)).at(-1)).toEqual([
     'fenced',
     'It did not answer, and its machine was powered off.',
@@ -173,6 +182,7 @@ test('servers of a host that fails run on others once its machine is off, except
 
   expect(back).toMatchObject({ fenced_at: null, is_cordoned: true })
   await untilStatus(demo, waits, 'ACTIVE')
+  expect(await problemOf(waits)).toBeNull()
   await expect.poll(() => host.guests(), { timeout: SEEN_LIMIT_MS }).toEqual([waits])
   for (const id of [moved, other, waits]) await deleteServer(demo, id)
 })
@@ -187,6 +197,7 @@ test('servers wait while the machine cannot be powered off, and the host says wh
 
   expect(held.fence_problem).toMatch(/^It could not be fenced by 127\.0\.0\.1: /)
   expect(held.fenced_at).toBeNull()
+  expect(await problemOf(id)).toBe(`Host ${host.name} does not answer. ${held.fence_problem}`)
   expect((await eventsOf(host)).at(-1)).toEqual(['down', held.fence_problem])
   expect(await hostOf(id)).toBe(host.name)
   machineOf(host).silence(false)
@@ -205,6 +216,7 @@ test('no host is fenced while most do not answer, and one that answers again kee
     const held = await until(host, ({ fence_problem }) => fence_problem !== null)
     expect(held.fence_problem).toContain('2 of 3 hosts do not answer, and that is more than half')
   }
+  for (const id of ids) expect(await problemOf(id)).toContain('2 of 3 hosts do not answer')
   for (const host of [one, two]) host.process.thaw()
 
   for (const [nth, host] of [one, two].entries()) {

@@ -106,7 +106,7 @@ function operatedServerView(server: ServerRecord, cellNames: ReadonlyMap<CellId,
 }
 
 /** How a server came to where it is, as the federation API shows it. */
-function traceView({ server, chain, decisions, phases }: TracedServer, cells: Cells) {
+function traceView({ server, chain, decisions, phases, hostProblem }: TracedServer, cells: Cells) {
   const { id, cellId, host, vmState, fault } = server
   return {
     server_id: id,
@@ -114,6 +114,7 @@ function traceView({ server, chain, decisions, phases }: TracedServer, cells: Ce
     cell_id: cellId,
     cell: cellId === null ? null : (cells.cell(cellId)?.name ?? null),
     host,
+    host_problem: hostProblem,
     state: vmState,
     fault: fault === null ? null : `${fault.message} ${fault.details}`.trimEnd(),
     decisions: decisionViews(decisions),

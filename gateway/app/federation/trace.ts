@@ -5,6 +5,7 @@ import type { Requester } from '../requester.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 import { findVisibleServer } from '../servers/list/show-server.ts'
 import { type ChainDeps, chainOf, type ServerChain } from './chain.ts'
+import { hostProblem } from './host-problem.ts'
 import { type Phase, phasesOf } from './phases.ts'
 
 /** A scheduling decision about one server. */
@@ -16,6 +17,8 @@ export interface TracedServer {
   readonly chain: ServerChain
   readonly decisions: readonly Decision[]
   readonly phases: readonly Phase[]
+  /** What keeps its host from serving it; null: nothing does. */
+  readonly hostProblem: string | null
 }
 
 /** A server, gone ones that are remembered included, and every decision about it. Throws `not-found`. */
@@ -29,5 +32,6 @@ export async function traceOfServer(
   const decisions = await listTraces(db, server.id)
   const steps = await listCreateEvents(db, server.id)
   const chain = await chainOf(deps, requester, server)
-  return { server, chain, decisions, phases: phasesOf(server, decisions, steps) }
+  const phases = phasesOf(server, decisions, steps)
+  return { server, chain, decisions, phases, hostProblem: await hostProblem(deps, server) }
 }

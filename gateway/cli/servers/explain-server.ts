@@ -30,7 +30,8 @@ export async function explainServer(
   await present(operator, options, async (session) => {
     const path = { server: await findServer(session, wanted) }
     const trace = await session.federation.ask('get', '/v1/servers/{server}/trace', { path })
-    const { state, cell, host, fault, decisions, phases, above, below, server_id } = trace
+    const { state, cell, host, host_problem, fault, decisions, phases } = trace
+    const { above, below, server_id } = trace
     const places = [
       ...(cell === null ? [] : [`in cell ${cell}`]),
       ...(host === null ? [] : [`on host ${host}`]),
@@ -43,6 +44,7 @@ export async function explainServer(
         [
           `Server ${wanted} is ${state} ${where}.\n`,
           ...chainLines([...above, server_id, ...below]),
+          ...(host_problem === null ? [] : [`${style('error', host_problem)}\n`]),
           ...(fault === null ? [] : [`${style('error', fault)}\n`]),
           ...decisions.map((decision) => decisionText(decision, isWide, style)),
           renderTable(phases, PHASES, style),
