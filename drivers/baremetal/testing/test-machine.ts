@@ -30,6 +30,8 @@ export class TestMachine implements AsyncDisposable {
   #isPersistent = false
   #boots = 0
   isOn = false
+  /** What its power goes to besides; it is off once this has resolved. */
+  whenOff: (() => Promise<void>) | undefined
   /** Its BMC's user may look, and switch nothing. */
   isReadOnly = false
   /** What its disk begins with; empty while it is clean. */
@@ -105,7 +107,14 @@ export class TestMachine implements AsyncDisposable {
   /** IPMI 2.0, 28.3: 0 and 5 are off, the others on. */
   #switch(action: number): void {
     this.#boots += 1
-    this.isOn = action !== 0 && action !== 5
+    const isOff = action === 0 || action === 5
+    if (isOff && this.whenOff !== undefined) {
+      void this.whenOff().then(() => {
+        this.isOn = false
+      })
+      return
+    }
+    this.isOn = !isOff
     if (!this.isOn || !this.#bootsFromNetwork) return
     this.#bootsFromNetwork = this.#isPersistent
     void this.#boot(this.#boots).catch(() => undefined)
