@@ -163,6 +163,7 @@ export type Purpose =
   | 'ironic'
   | 'keystone'
   | 'messaging'
+  | 'placement'
   | 'horizon'
   | 'clients'
   | 'ansible'
@@ -223,6 +224,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'python3-ironic', purpose: 'ironic' },
   { name: 'ironic-common', purpose: 'ironic', program: 'ironic', isUnpacked: true },
   { name: 'python3-keystone', purpose: 'keystone', program: 'keystone-manage' },
+  { name: 'python3-placement', purpose: 'placement', program: 'placement-api' },
   ...MESSAGING_PACKAGES.map((name): Package => ({ name, purpose: 'messaging', isUnpacked: true })),
   { name: 'python3-oslo.messaging', purpose: 'messaging' },
   { name: 'python3-netaddr', purpose: 'messaging' },

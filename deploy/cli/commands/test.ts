@@ -57,11 +57,12 @@ const LARGE = [
   'ironic',
   'keystone',
   'messaging',
+  'placement',
   'release',
 ] as const
 
 /**
- * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic, Keystone, RabbitMQ and what makes a release, which are large, for the long way only. Where they
+ * Hypervisors and clients to test against; Ansible, a browser, Ceph, ironic, Keystone, Placement, RabbitMQ and what makes a release, which are large, for the long way only. Where they
  * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {

@@ -143,16 +143,33 @@ describe('same_subtree', () => {
   })
 
   test('lets a group that takes nothing say where others are', () => {
-    const asked = { resources_GPU: 'VGPU:1', required_CARD: ['CUSTOM_FAST'] }
+    const groups = { resources_GPU: 'VGPU:1', required_CARD: ['CUSTOM_FAST'] }
+    const asked = { ...groups, group_policy: 'none' }
     expect(ask([tree()], { ...asked, same_subtree: ['_GPU,_CARD'] })).toEqual([
       {
         holds: { host_part: { VGPU: 1 } },
         groups: { _GPU: ['host_part'], _CARD: ['host_card'] },
       },
     ])
-    expect(held({ ...asked, required_CARD: ['!CUSTOM_FAST'], same_subtree: ['_GPU,_CARD'] }))
-      // Below the host itself, and the part alone.
-      .toEqual([{ host_part: { VGPU: 1 } }])
+    const notFast = { ...asked, required_CARD: ['!CUSTOM_FAST'], same_subtree: ['_GPU,_CARD'] }
+    // Below the host itself, and the part alone: both give the same.
+    expect(ask([tree()], notFast)).toEqual([
+      { holds: { host_part: { VGPU: 1 } }, groups: { _GPU: ['host_part'], _CARD: ['host'] } },
+      { holds: { host_part: { VGPU: 1 } }, groups: { _GPU: ['host_part'], _CARD: ['host_part'] } },
+    ])
+    // A provider of its own is not that of another group, whether it gives something or not.
+    expect(ask([tree()], { ...notFast, group_policy: 'isolate' })).toEqual([
+      { holds: { host_part: { VGPU: 1 } }, groups: { _GPU: ['host_part'], _CARD: ['host'] } },
+    ])
+  })
+
+  test('is of candidates that differ only in which group has which provider', () => {
+    const one = { resources1: 'CUSTOM_PORT:1', resources2: 'CUSTOM_PORT:1' }
+    const found = ask([tree()], { ...one, group_policy: 'isolate' })
+    expect(found.map(({ groups }) => groups)).toEqual([
+      { 1: ['host_card'], 2: ['host_other'] },
+      { 1: ['host_other'], 2: ['host_card'] },
+    ])
   })
 })
 
@@ -209,16 +226,26 @@ test('a request whose groups multiply beyond measure ends', () => {
   expect(held({ ...Object.fromEntries(groups), group_policy: 'none' })).toEqual([])
 })
 
+test('a choice of traits of which one is not forbidden contradicts nothing', () => {
+  const asked = { resources: 'VCPU:1', required: ['in:COMPUTE_NODE,CUSTOM_X', '!CUSTOM_X'] }
+  expect(held(asked)).toEqual([{ host: { VCPU: 1 } }])
+})
+
 test.each([
   [{}, 'There must be at least one resources'],
   [{ required: ['COMPUTE_NODE'] }, 'There must be at least one resources'],
   [{ resources1: 'VCPU:1', resources2: 'VCPU:1' }, '"group_policy" parameter is required'],
+  [
+    { resources1: 'VCPU:1', required2: ['A'], same_subtree: ['1,2'] },
+    '"group_policy" parameter is required',
+  ],
   [{ resources: 'VCPU:1', required1: ['COMPUTE_NODE'] }, 'group "1" has neither'],
   [{ resources1: 'VCPU:1', required: ['COMPUTE_NODE'] }, 'group "" has neither'],
   [{ resources1: 'VCPU:1', same_subtree: ['1,2'] }, '2 not found in 1'],
   [{ resources1: 'VCPU:1', same_subtree: [''] }, 'not found in 1'],
   [{ resources1: 'VCPU:1', required1: ['A,!A'] }, 'traits keys: required1: (A)'],
   [{ resources: 'VCPU:1', required: ['A', '!A'] }, 'traits keys: required: (A)'],
+  [{ resources: 'VCPU:1', required: ['in:B,A', '!A', '!B'] }, 'traits keys: required: (A, B)'],
   [{ resources1: 'VCPU:0' }, 'Badly formed resources'],
   [{ resources1: 'VCPU:1', in_tree1: 'x' }, "'x' is not a UUID"],
 ] as const)('%j is refused, though no host is asked: %s', (query, reason) => {

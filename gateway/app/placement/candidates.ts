@@ -98,10 +98,17 @@ function candidatesIn(
     if (budget.tries < 0) break
     const candidate = candidateOf(chosen)
     if (!suits(tree, candidate, chosen, request)) continue
-    const key = JSON.stringify([...candidate.allocations].map(([{ id }, amounts]) => [id, amounts]))
+    const key = keyOf(candidate)
     if (!found.has(key)) found.set(key, candidate)
   }
   return [...found.values()]
+}
+
+/** Two candidates may have the same amounts of the same providers, for other groups. */
+function keyOf({ allocations, mappings }: Candidate): string {
+  const held = [...allocations].map(([{ id }, amounts]) => [id, Object.entries(amounts).toSorted()])
+  const groups = [...mappings].map(([suffix, of]) => [suffix, of.map(({ id }) => id).toSorted()])
+  return JSON.stringify([held.toSorted(), groups])
 }
 
 function choicesOf(tree: ProviderTree, group: CheckedGroup): readonly Choice[] {
@@ -148,9 +155,7 @@ function suits(
   chosen: readonly Choice[],
   { isIsolated, subtrees }: CandidateRequest,
 ): boolean {
-  const granular = chosen.filter(
-    ({ suffix, parts }) => suffix !== '' && parts.some(({ amounts }) => amounts.size > 0),
-  )
+  const granular = chosen.filter(({ suffix }) => suffix !== '')
   const own = new Set(granular.flatMap(({ parts }) => parts.map(({ provider }) => provider)))
   if (isIsolated && own.size < granular.length) return false
   const together = (suffixes: readonly string[]) =>

@@ -40,7 +40,7 @@ export function candidateRequest(query: CandidateQuery): CandidateRequest {
   const policy = query['group_policy']
   refuseWithoutResources(groups, subtrees)
   refuseUnknownSuffixes(groups, subtrees)
-  const granular = groups.filter(({ suffix, amounts }) => suffix !== '' && amounts.size > 0)
+  const granular = groups.filter(({ suffix }) => suffix !== '')
   if (granular.length > 1 && policy === undefined)
     throw new Failure(
       'invalid',
@@ -102,14 +102,22 @@ function refuseUnknownSuffixes(
     )
 }
 
+/** Every condition needs a trait that is not forbidden. */
 function refuseContradiction(key: string, required: readonly string[]): void {
-  const names = required
-    .filter((text) => !text.startsWith('in:'))
-    .flatMap((text) => text.split(','))
-  const both = names.filter((name) => names.includes(`!${name}`))
-  if (both.length > 0)
+  const conditions = required.flatMap((text) =>
+    text.startsWith('in:')
+      ? [text.slice('in:'.length).split(',')]
+      : text.split(',').map((name) => [name]),
+  )
+  const forbidden = new Set(
+    conditions.flat().flatMap((name) => (name.startsWith('!') ? [name.slice(1)] : [])),
+  )
+  const conflicts = conditions
+    .filter((names) => names.every((name) => forbidden.has(name)))
+    .map((names) => `${key}: (${names.toSorted().join(', ')})`)
+  if (conflicts.length > 0)
     throw new Failure(
       'invalid',
-      `Conflicting required and forbidden traits found in the following traits keys: ${key}: (${both.join(', ')}).`,
+      `Conflicting required and forbidden traits found in the following traits keys: ${conflicts.toSorted().join(', ')}.`,
     )
 }
