@@ -7,7 +7,7 @@ import type { HostState } from '#cells/scheduler/host-state.ts'
 import type { PlacementRequest } from '#cells/scheduler/placement-request.ts'
 import { FILTER_SETTINGS, hostState, placementRequest } from '#cells/scheduler/testing.ts'
 import { CELL_FILTERS } from '#gateway/app/cells/cell-filters.ts'
-import { refuseUnheededHints } from '#gateway/app/servers/boot/hints.ts'
+import { filtersOfHints, refuseUnheededHints } from '#gateway/app/servers/boot/hints.ts'
 
 // Goal: no scheduler hint that Nova publishes is accepted without effect. Each one excludes some hosts or cells, and one that depends
 // on a filter which no cell runs is refused.
@@ -75,4 +75,14 @@ test.each(PUBLISHED)('the hint %s is refused where no cell heeds it, and only th
   else refused.not.toThrow()
   const all = cell(['JsonFilter', 'SimpleCIDRAffinityFilter'])
   expect(() => refuseUnheededHints(hints, all)).not.toThrow()
+})
+
+test('a server that has a query from before it was refused may go to any cell, and where some heed it, to those alone', () => {
+  const cell = (...optionalFilters: string[]) => ({ summary: { optionalFilters } as never })
+  const query = { query: ['["=", "$host", "a"]'] }
+
+  expect(filtersOfHints(query, [cell()])).toEqual([])
+  expect(filtersOfHints(query, [cell(), cell('JsonFilter')])).toEqual(['JsonFilter'])
+  const near = filtersOfHints({ build_near_host_ip: ['192.0.2.1'] }, [cell()])
+  expect(near).toEqual(['SimpleCIDRAffinityFilter'])
 })

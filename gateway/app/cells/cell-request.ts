@@ -58,7 +58,7 @@ export async function cellRequest(
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     cellHints: required.cellHints,
     policy: required.policy,
-    hostFilters: filtersOfHints(required.hints),
+    hostFilters: filtersOfHints(required.hints, cells),
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),

@@ -70,20 +70,32 @@ const FILTER_OF_HINT = {
   query: 'JsonFilter',
 } as const
 
-/** The optional filters of hosts that a cell must run for these hints. */
-export function filtersOfHints(hints: Readonly<Record<string, unknown>>): readonly string[] {
-  const promises = Object.entries(FILTER_OF_HINT)
-  return promises.flatMap(([hint, filter]) => (hints[hint] === undefined ? [] : [filter]))
+type Filtering = Pick<Cell, 'summary'>
+
+const runs = (cells: readonly Filtering[], filter: string) =>
+  cells.some(({ summary }) => summary?.optionalFilters?.includes(filter))
+
+/**
+ * The optional filters of hosts that a cell must run for these hints. A server of before such a hint was refused may have a
+ * `query` that no cell heeds: it goes to any.
+ */
+export function filtersOfHints(
+  hints: Readonly<Record<string, unknown>>,
+  cells: readonly Filtering[],
+): readonly string[] {
+  const promises = Object.entries(FILTER_OF_HINT).filter(([hint]) => hints[hint] !== undefined)
+  return promises.flatMap(([hint, filter]) =>
+    hint === 'query' && !runs(cells, filter) ? [] : [filter],
+  )
 }
 
 /** Throws `invalid` for a hint of Nova's that no cell heeds: no server is better than one that is not what was asked for. */
 export function refuseUnheededHints(
   hints: ServerRequest['hints'],
-  cells: readonly Pick<Cell, 'summary'>[],
+  cells: readonly Filtering[],
 ): void {
   for (const [hint, filter] of Object.entries(FILTER_OF_HINT)) {
-    const isHeeded = cells.some(({ summary }) => summary?.optionalFilters?.includes(filter))
-    if (hints[hint] !== undefined && !isHeeded)
+    if (hints[hint] !== undefined && !runs(cells, filter))
       throw new Failure(
         'invalid',
         `Scheduler hint '${hint}' is not supported: no cell runs the ${filter}.`,
