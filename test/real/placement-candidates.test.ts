@@ -103,7 +103,7 @@ async function askedOf(placement: RealPlacement, query: Query): Promise<Answer> 
   const parameters = Object.entries(query).flatMap(([name, value]) =>
     [value].flat().map((one) => [name, String(one)] as [string, string]),
   )
-  const path = `/allocation_candidates?${new URLSearchParams(parameters)}`
+  const path = `/allocation_candidates?${new URLSearchParams(parameters).toString()}`
   const { status, body } = await placement.ask('GET', path)
   if (status !== 200) return { status, candidates: [], summarized: [] }
   const { allocation_requests, provider_summaries } = body as {
@@ -160,24 +160,25 @@ function comparable(query: Query, theirs: Answer, ours: Answer): readonly [unkno
  * candidates are still some of the right ones.
  */
 function isAddedTwice(query: Query): boolean {
-  const classes = (text: unknown) =>
-    String(text ?? '')
-      .split(',')
-      .map((part) => part.split(':')[0])
-  const common = new Set(classes(query['resources']))
+  const classes = (name: string) =>
+    [query[name] ?? []].flat().flatMap((text) => text.split(',').map((part) => part.split(':')[0]))
+  const common = new Set(classes('resources'))
   const granular = Object.keys(query).filter((name) => /^resources./.test(name))
   return (
     query['group_policy'] !== 'none' &&
     query['resources'] !== undefined &&
-    granular.some((name) => classes(query[name]).some((each) => common.has(each)))
+    granular.some((name) => classes(name).some((each) => common.has(each)))
   )
 }
 
 /** The same text for the same candidate, in whatever order its parts are. */
 function textOf({ allocations = {}, mappings }: Partial<Candidate>): string {
-  const held = Object.entries(allocations).map(([id, { resources }]) => [id, sorted(resources)])
-  const groups = Object.entries(mappings ?? {}).map(([suffix, ids]) => [suffix, ids.toSorted()])
+  const held = Object.entries(allocations).map(([id, { resources }]) => {
+    const amounts = Object.entries(resources).map(([name, amount]) => `${name}:${amount}`)
+    return `${id} ${amounts.toSorted().join(',')}`
+  })
+  const groups = Object.entries(mappings ?? {}).map(([suffix, ids]) => {
+    return `${suffix} ${ids.toSorted().join(',')}`
+  })
   return JSON.stringify([held.toSorted(), groups.toSorted()])
 }
-
-const sorted = (amounts: Amounts) => Object.entries(amounts).toSorted()

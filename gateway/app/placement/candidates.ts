@@ -106,9 +106,14 @@ function candidatesIn(
 
 /** Two candidates may have the same amounts of the same providers, for other groups. */
 function keyOf({ allocations, mappings }: Candidate): string {
-  const held = [...allocations].map(([{ id }, amounts]) => [id, Object.entries(amounts).toSorted()])
+  const held = [...allocations].map(([{ id }, amounts]) => `${id} ${amountsText(amounts)}`)
   const groups = [...mappings].map(([suffix, of]) => [suffix, of.map(({ id }) => id).toSorted()])
   return JSON.stringify([held.toSorted(), groups])
+}
+
+function amountsText(amounts: Amounts): string {
+  const texts = Object.entries(amounts).map(([name, amount]) => `${name}:${amount}`)
+  return texts.toSorted().join(',')
 }
 
 function choicesOf(tree: ProviderTree, group: CheckedGroup): readonly Choice[] {
