@@ -82,6 +82,23 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
     })
 
+    test.each([
+      ['false', /-no-hpet|hpet=off/],
+      ['true', /hpet=on|^((?!hpet).)*$/s],
+    ])(
+      'QEMU gives a guest whose image says hw_time_hpet=%s the timer or not',
+      async (asked, had) => {
+        const spec = instanceSpec({ ...harness.image, properties: { hw_time_hpet: asked } })
+
+        await driver.spawn(spec, signal())
+
+        const command = `cat /proc/$(cat /run/libvirt/qemu/weir-${spec.id}.pid)/cmdline`
+        const { stdout } = await harness.host.run('sh', ['-c', command], { timeoutMs: 10_000 })
+        expect(stdout).toMatch(had)
+        await driver.destroy(spec.id, signal())
+      },
+    )
+
     test('a guest has the CPU model, memory node and topology that are asked for', async () => {
       const asked = { 'hw:numa_nodes': '1', 'hw:cpu_cores': '2' }
       const spec = specWith(asked, 2)
