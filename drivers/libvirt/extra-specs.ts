@@ -4,6 +4,9 @@ import { DISK_LIMIT_SPECS } from './domains/disk-limits.ts'
 export const EXTRA_SPECS: readonly string[] = [
   'hw:boot_menu',
   'hw:cpu_cores',
+  'hw:cpu_max_cores',
+  'hw:cpu_max_sockets',
+  'hw:cpu_max_threads',
   'hw:cpu_policy',
   'hw:cpu_sockets',
   'hw:cpu_threads',

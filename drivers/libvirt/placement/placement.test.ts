@@ -119,10 +119,27 @@ describe('a guest', () => {
     { 'hw:numa_nodes': '0' },
     { 'hw:mem_page_size': 'huge' },
     { 'hw:cpu_sockets': '2', 'hw:cpu_cores': '2' },
+    { 'hw:cpu_max_sockets': '1', 'hw:cpu_max_cores': '1', 'hw:cpu_max_threads': '1' },
+    { 'hw:cpu_sockets': '2', 'hw:cpu_max_sockets': '1' },
+    { 'hw:cpu_max_cores': '0' },
     { 'pci_passthrough:alias': 'gpu:0' },
   ])('that asks for %j is refused', (extraSpecs) => {
     expect(() => asked(extraSpecs)).toThrow(expect.objectContaining({ kind: 'invalid' }))
   })
+})
+
+test.each<[Record<string, string>, number, number, number]>([
+  [{ 'hw:cpu_max_sockets': '2' }, 2, 3, 1],
+  [{ 'hw:cpu_max_sockets': '1', 'hw:cpu_max_cores': '2' }, 1, 2, 3],
+  [{ 'hw:cpu_max_threads': '1', 'hw:cpu_max_sockets': '4' }, 3, 2, 1],
+  [{ 'hw:cpu_threads': '2' }, 3, 1, 2],
+  [{ 'hw:cpu_sockets': '2' }, 2, 3, 1],
+  [{ 'hw:cpu_sockets': '2', 'hw:cpu_max_cores': '1' }, 2, 1, 3],
+])('with %j six CPUs are seen as %i sockets of %i cores of %i threads', (extraSpecs, ...counts) => {
+  const [sockets, cores, threads] = counts
+  const { topology } = asked(extraSpecs, 6)
+
+  expect(topology).toEqual({ sockets, cores, threads })
 })
 
 test('the CPUs that a foreign domain is pinned to are read from its XML', () => {

@@ -77,23 +77,46 @@ function pageSize(asked: string | undefined): PageSize | null {
   )
 }
 
-/** Counts left open are filled with sockets. */
+const PARTS = ['sockets', 'cores', 'threads'] as const
+/** As many as Nova allows to be named. */
+const MOST_MAX = 65_536
+
+/** Of those that have the counts asked for, and no more than the most that are allowed, the one with the most sockets, then cores. */
 function topology(
   propertyOf: (name: string) => string | undefined,
   vcpus: number,
 ): CpuTopology | null {
-  const [sockets, cores, threads] = ['cpu_sockets', 'cpu_cores', 'cpu_threads'].map((name) =>
-    count(`hw:${name}`, propertyOf(name), vcpus),
+  const asked = (prefix: string, max: number) =>
+    PARTS.map((part) => count(`hw:${prefix}${part}`, propertyOf(`${prefix}${part}`), max))
+  const wanted = asked('cpu_', vcpus)
+  const most = asked('cpu_max_', MOST_MAX)
+  if ([...wanted, ...most].every((number) => number === null)) return null
+  const found = topologiesOf(vcpus).find((each) =>
+    PARTS.every((part, place) => {
+      const number = each[part]
+      return number === (wanted[place] ?? number) && number <= (most[place] ?? number)
+    }),
   )
-  if (sockets === null && cores === null && threads === null) return null
-  const perSocket = (cores ?? 1) * (threads ?? 1)
-  const found = { sockets: sockets ?? vcpus / perSocket, cores: cores ?? 1, threads: threads ?? 1 }
-  if (found.sockets * perSocket !== vcpus || !Number.isInteger(found.sockets))
-    throw new Failure(
-      'invalid',
-      `hw:cpu_sockets, hw:cpu_cores and hw:cpu_threads do not make ${vcpus} vCPUs.`,
-    )
-  return found
+  if (found !== undefined) return found
+  throw new Failure(
+    'invalid',
+    `hw:cpu_sockets, hw:cpu_cores, hw:cpu_threads and their hw:cpu_max_ values do not make ${vcpus} vCPUs.`,
+  )
+}
+
+/** The one with the most sockets first, then that with the most cores. */
+function topologiesOf(vcpus: number): readonly CpuTopology[] {
+  return divisorsOf(vcpus).flatMap((sockets) => {
+    const perSocket = vcpus / sockets
+    return divisorsOf(perSocket).map((cores) => ({ sockets, cores, threads: perSocket / cores }))
+  })
+}
+
+/** The largest first. */
+function divisorsOf(number: number): readonly number[] {
+  return Array.from({ length: number }, (_, place) => number - place).filter(
+    (each) => number % each === 0,
+  )
 }
 
 function count(name: string, asked: string | undefined, max: number): number | null {
