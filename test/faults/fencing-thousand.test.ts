@@ -40,13 +40,14 @@ interface Event {
 }
 
 describe.skipIf(!isFullRun)('a thousand servers on ten hosts (only in the long run)', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-fencing-'))
+  let folder: string
   const machines = new Map<string, TestMachine>()
   let cloud: Cloud
   let demo: ApiClient
   let admin: ApiClient
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'weir-fencing-'))
     const password_file = join(folder, 'password')
     writeFileSync(password_file, 'secret')
     const devices: Record<string, object> = {}
