@@ -73,12 +73,16 @@ const DEFINED: readonly BuiltIn[] = [
   {
     name: 'OS::Compute::VirtCPUTopology',
     displayName: 'CPU topology',
-    description: 'How a guest sees its vCPUs. Together they must make as many as the flavor has.',
+    description:
+      'How a guest sees its vCPUs. Sockets, cores and threads together make as many as the flavor has.',
     on: HARDWARE,
     properties: {
       cpu_sockets: whole('Sockets', 'Sockets that the guest sees.', 1),
       cpu_cores: whole('Cores', 'Cores in each socket.', 1),
       cpu_threads: whole('Threads', 'Threads of each core.', 1),
+      cpu_max_sockets: whole('Most sockets', 'At most so many sockets are seen.', 1),
+      cpu_max_cores: whole('Most cores', 'At most so many cores in each socket.', 1),
+      cpu_max_threads: whole('Most threads', 'At most so many threads of each core.', 1),
     },
   },
   {
