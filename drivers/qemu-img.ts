@@ -58,7 +58,7 @@ export async function growDisk(
  */
 export async function copyWhole(from: string, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', 'qcow2', '-O', 'qcow2', from, to]
-  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+  await qemuImgOnDisk(args, signal)
 }
 
 /**
@@ -67,22 +67,24 @@ export async function copyWhole(from: string, to: string, signal: AbortSignal): 
  */
 export async function copyDisk(from: DiskFile, to: DiskFile, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', from.format, '-O', to.format, from.path, to.path]
-  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+  await qemuImgOnDisk(args, signal)
 }
 
 /** The same where `to` is a disk that is there and empty, by QEMU's own options (`--image-opts`). */
 export async function copyInto(from: DiskFile, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-n', '--target-is-zero', '-f', from.format, from.path]
   const target = ['--target-image-opts', to]
-  await qemuImg([...args, ...target], signal, {
-    limits: LIMITS_OF_COPY,
-    timeoutMs: COPY_TIMEOUT_MS,
-  })
+  await qemuImgOnDisk([...args, ...target], signal)
 }
 
 /** The same where `from` names a disk by QEMU's own options. No program may write the disk meanwhile. */
 export async function copyOut(from: string, to: DiskFile, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '--image-opts', from, '-O', to.format, to.path]
+  await qemuImgOnDisk(args, signal)
+}
+
+/** Runs qemu-img on a whole disk. */
+export async function qemuImgOnDisk(args: readonly string[], signal: AbortSignal): Promise<void> {
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 

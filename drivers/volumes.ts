@@ -11,7 +11,8 @@ export interface Volumes {
   /**
    * Afterwards the volume is in its store, whole and of at least that size; a half of one is made again. Throws
    * `no-capacity` when the store has no room, `not-found` for a source there is not, `conflict` for a source that a guest
-   * of another host may write; a failure leaves no part behind.
+   * of another host may write, and `unsupported` for an encrypted one in a store that encrypts nothing; a failure leaves
+   * no part behind.
    */
   create(spec: VolumeSpec, signal: AbortSignal): Promise<void>
   /** Afterwards nothing of the volume is left. Throws `conflict` while a guest has it open, or it has snapshots. */
@@ -30,7 +31,7 @@ export interface Volumes {
   snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**
    * The volume's content of one moment, as an image without a backing file, also of a volume that a guest of this host
-   * uses. Throws as `snapshot`, and `no-capacity` where a copy finds no room.
+   * uses. Throws as `snapshot`, `no-capacity` where a copy finds no room, and `unsupported` for an encrypted volume.
    */
   export(volume: VolumeRef, format: VolumeFormat, signal: AbortSignal): Promise<DiskImage>
   /**
@@ -53,6 +54,30 @@ export interface Volumes {
    * for a suspended instance; and for the disk from which the guest starts.
    */
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
+  /** Absent: the driver encrypts no volumes. */
+  readonly keys?: VolumeKeys
+}
+
+/**
+ * The keys of encrypted volumes, which a driver keeps in memory alone. What makes or reads the content of such a volume,
+ * or starts a guest that has it, needs its key meanwhile, and throws `conflict` without.
+ */
+export interface VolumeKeys {
+  /** Afterwards the driver can open these volumes, at least until this holder drops them. */
+  hold(holder: string, keys: readonly VolumeKey[], signal: AbortSignal): Promise<void>
+  /** Afterwards the driver has none of the holder's keys but those that another holder needs. */
+  drop(holder: string, signal: AbortSignal): Promise<void>
+}
+
+export interface VolumeKey {
+  readonly id: VolumeId
+  /** A passphrase that nobody can guess. */
+  readonly key: string
+}
+
+/** How a volume is encrypted: LUKS, with AES in XTS mode. */
+export interface VolumeEncryption {
+  readonly keyBits: 128 | 256
 }
 
 /** Formats in which a volume's content is given away, by Glance's names. */
@@ -72,6 +97,8 @@ export interface StoreReport {
   readonly isShared: boolean
   /** A volume may be attached to several servers at a time. */
   readonly multiattach: boolean
+  /** Volumes in it can be encrypted, with keys that its host is given for the time that it needs them. */
+  readonly encrypts: boolean
 }
 
 /** A volume that an instance has not any more: its guest has released it after the detach had been given up. A repeat of the detach ends this. */
@@ -87,7 +114,9 @@ export interface VolumeRef {
 
 export interface VolumeSpec extends VolumeRef {
   readonly bytes: number
-  /** The content to begin with; absent: zeros. */
+  /** Absent: it is not encrypted. */
+  readonly encryption?: VolumeEncryption
+  /** The content to begin with; absent: zeros, and noise where it is encrypted. */
   readonly from?:
     | { readonly image: VolumeImage }
     | { readonly volume: VolumeId }

@@ -7,6 +7,7 @@ import type { UnmanagedGuest } from '../adopt.ts'
 import type { DriverEnvironment } from '../driver.ts'
 import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { Keyring } from '../keyring.ts'
 import { Faults, FaultsFile, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
@@ -34,6 +35,7 @@ export class FakeHost {
   readonly leaving = new Map<InstanceId, AbortController>()
   /** Undefined: it has no volumes, because it keeps nothing. */
   readonly volumeFolder: VolumeFolder | undefined
+  readonly keyring = new Keyring()
   readonly #faultsFile: FaultsFile | undefined
 
   constructor({ stateDirectory, owner }: FakeEnvironment, settings: FakeSettings) {
@@ -43,7 +45,10 @@ export class FakeHost {
     this.incoming = new IncomingGuests(kept)
     const { volumeStore = kept && join(kept, 'volumes'), volumeStoreGb } = settings
     if (volumeStore !== undefined)
-      this.volumeFolder = new VolumeFolder(volumeStore, owner, volumeStoreGb * GIB)
+      this.volumeFolder = new VolumeFolder(volumeStore, owner, {
+        totalBytes: volumeStoreGb * GIB,
+        keyring: this.keyring,
+      })
     this.faults = new Faults(settings.faults)
     if (settings.faultsFile !== undefined) this.#faultsFile = new FaultsFile(settings.faultsFile)
   }
@@ -99,8 +104,10 @@ export class FakeHost {
         this.guests.putUnseen({ ...guest, powerState: 'shutdown', endedWithHost: true })
   }
 
-  /** Afterwards the guest is in this state, and its console says why. */
+  /** Afterwards the guest is in this state, and its console says why. Throws `conflict` for one that cannot open its volumes. */
   setPower(id: InstanceId, state: PowerState, line: string): void {
+    if (state === 'running')
+      for (const volume of this.guests.get(id).volumes ?? []) this.volumeFolder?.unlock(volume.id)
     this.guests.put(withEvent(this.guests.get(id), state, line))
   }
 }

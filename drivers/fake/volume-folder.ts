@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, HostId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { Owner } from '../driver.ts'
+import type { Keyring } from '../keyring.ts'
 import { storeIdentity } from '../store-identity.ts'
 import type { VolumeReport } from '../volumes.ts'
 
@@ -31,13 +33,19 @@ export class VolumeFolder {
   readonly #path: string
   readonly #owner: Owner
   readonly #totalBytes: number
+  readonly #keyring: Keyring
   #identity: Promise<string> | undefined
   #used = { bytes: 0, asOf: Number.NaN }
 
-  constructor(path: string, owner: Owner, totalBytes: number) {
+  constructor(
+    path: string,
+    owner: Owner,
+    { totalBytes, keyring }: { readonly totalBytes: number; readonly keyring: Keyring },
+  ) {
     this.#path = path
     this.#owner = owner
     this.#totalBytes = totalBytes
+    this.#keyring = keyring
   }
 
   get totalBytes(): number {
@@ -80,15 +88,28 @@ export class VolumeFolder {
     return names.flatMap((name) => this.find(name.slice(prefix.length) as VolumeId) ?? [])
   }
 
-  /** Afterwards the volume is there, of at least that size. */
-  make(id: VolumeId, bytes: number): void {
+  /** Afterwards the volume is there, of at least that size. An encrypted one keeps what tells its key from others. */
+  make(id: VolumeId, bytes: number, isEncrypted: boolean): void {
     if (this.find(id) !== undefined) return this.grow(id, bytes)
     this.#refuseWithoutRoom(bytes)
+    const key = isEncrypted ? digestOf(this.#keyring.keyOf(id)) : undefined
     const part = this.partOf(id)
     rmSync(part, { recursive: true, force: true })
     for (const name of ['snapshots', 'openers']) mkdirSync(join(part, name), { recursive: true })
     writeFileSync(join(part, 'bytes'), String(bytes))
+    if (key !== undefined) writeFileSync(join(part, 'key'), key)
     renameSync(part, this.#folderOf(id))
+  }
+
+  /** Throws `conflict` for an encrypted volume whose key this host was not given. */
+  unlock(id: VolumeId): void {
+    const known = readIfThere(join(this.#folderOf(id), 'key'))
+    if (known === undefined || known === digestOf(this.#keyring.keyOf(id))) return
+    throw new Failure('conflict', `The key of volume ${id} is not the one that it was made with.`)
+  }
+
+  isEncrypted(id: VolumeId): boolean {
+    return existsSync(join(this.#folderOf(id), 'key'))
   }
 
   grow(id: VolumeId, bytes: number): void {
@@ -139,6 +160,7 @@ export class VolumeFolder {
   /** Throws `conflict` when a guest has it open by another attachment and not both share it. */
   open(id: VolumeId, attachment: AttachmentId, opener: Omit<Opener, 'host'>): void {
     this.get(id)
+    this.unlock(id)
     const openers = join(this.#folderOf(id), 'openers')
     const own = join(openers, attachment)
     const opened: Opener = { ...opener, host: this.#owner.hostId }
@@ -178,6 +200,10 @@ export class VolumeFolder {
     if (bytes <= this.#totalBytes - this.#usedBytes()) return
     throw new Failure('no-capacity', 'The store has no room for the volume.')
   }
+}
+
+function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
 }
 
 /** 0 for a volume that another process has just removed. */

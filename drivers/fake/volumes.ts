@@ -26,7 +26,9 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
     },
     create: (spec, signal) =>
-      onVolume('createVolume', spec, signal, () => folder.make(spec.id, sizeOf(folder, spec))),
+      onVolume('createVolume', spec, signal, () =>
+        folder.make(spec.id, sizeOf(folder, spec), spec.encryption !== undefined),
+      ),
     destroy: (volume, signal) =>
       onVolume('destroyVolume', volume, signal, () => folder.remove(volume.id)),
     async list(store, signal) {
@@ -41,6 +43,11 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
     export: (volume, _format, signal) =>
       onVolume('exportVolume', volume, signal, () => {
         const { bytes } = folder.get(volume.id)
+        if (folder.isEncrypted(volume.id))
+          throw new Failure(
+            'unsupported',
+            `Volume ${volume.id} is encrypted, and is made into no image.`,
+          )
         return simulatedDisk(`fake volume ${volume.id} of ${bytes} bytes`)
       }),
     revert: (volume, snapshot, signal) =>
@@ -49,6 +56,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       onVolume('destroyVolumeSnapshot', volume, signal, () =>
         folder.removeSnapshot(volume.id, snapshot),
       ),
+    keys: host.keyring,
     async attach(id, attachment, signal) {
       guests.get(id)
       await refuseOtherStore(folder, attachment.store)
@@ -186,6 +194,7 @@ function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport
     freeBytes: folder.freeBytes(),
     isShared,
     multiattach: true,
+    encrypts: true,
   }
 }
 
@@ -203,6 +212,7 @@ function sizeOf(folder: VolumeFolder, { bytes, from }: VolumeSpec): number {
   if (from === undefined) return bytes
   if ('image' in from) return Math.max(bytes, from.image.sizeBytes)
   const source = folder.get(from.volume as VolumeId)
+  folder.unlock(source.id)
   if ('snapshot' in from && !source.snapshots.includes(from.snapshot))
     throw new Failure('not-found', `Snapshot ${from.snapshot} could not be found in its store.`)
   return Math.max(bytes, source.bytes)

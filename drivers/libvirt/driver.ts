@@ -7,6 +7,7 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { Keyring } from '../keyring.ts'
 import { ovsAnnouncer } from '../ovn/announce-addresses.ts'
 import { type OvnHostSettings, refuseOvnSettings } from '../ovn/host-settings.ts'
 import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
@@ -49,6 +50,7 @@ import { spawn } from './spawn.ts'
 import { defaultPeerUri, parseLibvirtUri, parsePeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { diskCalls } from './volumes/disk-calls.ts'
+import { secretCalls } from './volumes/encryption/secret-calls.ts'
 import { storeOn } from './volumes/open-store.ts'
 import { poolCalls } from './volumes/pool-calls.ts'
 import { Pools } from './volumes/pools.ts'
@@ -223,6 +225,7 @@ async function createHost(
       logger,
     ),
     openStore: async (id, signal) => storeOn(host, await host.pools.get(id, signal)),
+    keyring: new Keyring(secretCalls(session)),
     volumeLocks: new KeyedLock(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
     passthroughDevices: settings.pciDevices ?? [],

@@ -7,6 +7,7 @@ import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
 import type { KeyedLock } from '../keyed-lock.ts'
+import type { Keyring } from '../keyring.ts'
 import type { GuestTopology, Topology } from '../topology.ts'
 import type { Uptime } from '../uptime.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
@@ -45,6 +46,7 @@ export interface LibvirtHost {
   readonly pools: Pools
   /** A store that this host reaches. Throws as `pools.get`. */
   readonly openStore: (id: string, signal: AbortSignal) => Promise<VolumeStore>
+  readonly keyring: Keyring
   /** Held while a volume is grown or removed, or a guest is about to get it. */
   readonly volumeLocks: KeyedLock<VolumeId>
   readonly cpus: CpuSettings

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
+import type { InstanceId, VolumeId } from '#common/ids.ts'
 import type { DiskImage } from '../driver.ts'
 import { copyWhole } from '../qemu-img.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -13,6 +13,7 @@ import { filesOf, type LibvirtHost } from './host.ts'
 import { OFF } from './power.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { refuseRootVolume } from './volumes/attach.ts'
+import { encryptionElement } from './volumes/volume-device.ts'
 import { element, renderXml } from './xml/element.ts'
 
 const POLL_MS = 200
@@ -65,6 +66,8 @@ interface Backup {
   readonly target: string
   readonly format: 'qcow2' | 'raw'
   readonly path: string
+  /** The file is there, encrypted with the key of this volume; absent: it is made. */
+  readonly encryptedFor?: VolumeId
 }
 
 /** Afterwards the file has the content that a disk of the guest, which runs, had when this began. The caller holds the instance's lock. */
@@ -75,7 +78,8 @@ export async function backUp(
   signal: AbortSignal,
 ): Promise<void> {
   const calls = backupCalls(host.session, host.slowSession)
-  await calls.begin(domain, backupXml(backup), signal)
+  const isThere = backup.encryptedFor !== undefined
+  await calls.begin(domain, { xml: backupXml(backup), isThere }, signal)
   try {
     while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
       await sleep(POLL_MS, undefined, { signal })
@@ -88,12 +92,12 @@ export async function backUp(
 }
 
 /** The other disks are left out. */
-function backupXml({ target, format, path }: Backup): string {
+function backupXml({ target, format, path, encryptedFor }: Backup): string {
   const disk = element(
     'disk',
     { name: target, backup: 'yes', type: 'file' },
     element('driver', { type: format }),
-    element('target', { file: path }),
+    element('target', { file: path }, encryptedFor && encryptionElement(encryptedFor)),
   )
   return renderXml(element('domainbackup', { mode: 'push' }, element('disks', {}, disk)))
 }

@@ -10,6 +10,7 @@ import {
 } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, ImageSpec, InstanceReport } from '#drivers/driver.ts'
+import { run } from '#drivers/run.ts'
 import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
@@ -48,6 +49,15 @@ async function startWorld(name: string): Promise<World> {
   await mkdir(pool, { mode: 0o711 })
   await libvirt.virsh('pool-define-as', 'shared', 'dir', '--target', pool)
   const pathOf = ({ id }: VolumeRef) => join(pool, `weir-${owner.cellId}-${id}`)
+  const sealedIo = async (volume: VolumeRef, key: string, command: string) => {
+    const file = join(libvirt.directory, 'key')
+    await writeFile(file, key)
+    const secret = ['--object', `secret,id=key,file=${file}`]
+    const node = `driver=luks,key-secret=key,file.driver=file,file.filename=${pathOf(volume)}.luks`
+    const args = [...secret, '--image-opts', node, '-c', command]
+    const { stdout } = await run('qemu-io', args, { timeoutMs: 60_000 })
+    if (stdout.includes('Pattern verification failed')) throw new Error(stdout)
+  }
   const openFrom = (cellId: typeof owner.cellId) => {
     const other = { cellId, hostId: newId<HostId>() }
     return libvirt.openAs(other, POOL, join(libvirt.directory, `state-${other.hostId}`))
@@ -69,6 +79,15 @@ async function startWorld(name: string): Promise<World> {
         await file.write(start, 0)
         await file.close()
       },
+    },
+    sealed: {
+      put: (volume, key, byte) => sealedIo(volume, key, `write -P ${byte} 0 64k`),
+      has: (volume, key, byte) =>
+        sealedIo(volume, key, `read -P ${byte} 0 64k`).then(
+          () => true,
+          () => false,
+        ),
+      raw: (volume) => readFile(`${pathOf(volume)}.luks`),
     },
     // Its guests have no operating system.
     guestsRelease: false,

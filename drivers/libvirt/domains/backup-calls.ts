@@ -3,6 +3,8 @@ import type { DomainRef } from '../rpc/refs.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
 
+/** virDomainBackupBeginFlags: the files are there. */
+const BACKUP_REUSE_EXTERNAL = 1
 /** virDomainGetJobStatsFlags: the job that ended last. */
 const JOB_STATS_COMPLETED = 1
 
@@ -10,8 +12,13 @@ const JOB_STATS_COMPLETED = 1
 export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
   return {
     /** Begins to copy disks as they are now; the caller polls for the end of the job. */
-    async begin(domain: DomainRef, xml: string, signal: AbortSignal): Promise<void> {
-      const args = new XdrWriter().domain(domain).text(xml).optionalText(null).uint(0)
+    async begin(
+      domain: DomainRef,
+      { xml, isThere }: { readonly xml: string; readonly isThere: boolean },
+      signal: AbortSignal,
+    ): Promise<void> {
+      const flags = isThere ? BACKUP_REUSE_EXTERNAL : 0
+      const args = new XdrWriter().domain(domain).text(xml).optionalText(null).uint(flags)
       await slow.call(PROCEDURES.domainBackupBegin, args, signal)
     },
     /** virDomainJobType of the job under way, or of the last that ended when `ended`. */

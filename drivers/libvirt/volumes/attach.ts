@@ -35,7 +35,7 @@ export function attachVolume(
     const { volumes = [] } = await getInstanceRecord(host, id)
     await refuseSaved(host, domain, signal)
     const store = await host.openStore(attachment.store, signal)
-    const volume = { ...attachment, ...store.sourceOf(attachment.id) }
+    const volume = { ...attachment, ...(await store.sourceOf(attachment.id)) }
     const isNew = volumes.every((each) => each.attachmentId !== attachment.attachmentId)
     await host.volumeLocks.run(volume.id, signal, async () => {
       await store.sizeOf(volume.id, signal)
@@ -93,7 +93,7 @@ export async function locateVolumes(
   const located: AttachedVolume[] = []
   for (const volume of volumes) {
     const store = await host.openStore(volume.store, signal)
-    located.push({ ...volume, ...store.sourceOf(volume.id) })
+    located.push({ ...volume, ...(await store.sourceOf(volume.id)) })
   }
   return located
 }

@@ -1,33 +1,45 @@
 import { chmod, open, rename, truncate } from 'node:fs/promises'
+import { isFailure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import { storageFailure } from '../../storage-failure.ts'
 import type { VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { SECRET_MODE } from '../spawn.ts'
+import { readLuksHeader } from './encryption/luks-file.ts'
 import { refuseLocked } from './openers.ts'
 import type { FolderStore } from './pools.ts'
 import { inSectors, tooLarge, type VolumeStore } from './store.ts'
-import { copyVolume, fillVolume } from './volume-content.ts'
+import { copySnapshot, fillVolume, giveContent, keepContent } from './volume-content.ts'
 import {
+  findVolumeFile,
   listVolumeFiles,
+  luksPath,
   partPath,
   removeFile,
   removeVolumeFiles,
   sizeIfThere,
   snapshotPath,
+  type VolumeFile,
   volumePath,
-  volumeSize,
 } from './volume-files.ts'
 
-/** A store whose volumes are sparse raw files in a folder. */
+/** A store whose volumes are sparse raw files in a folder; those of encrypted volumes are LUKS inside. */
 export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore {
-  const pathOf = (id: VolumeId) => volumePath(store, host.owner, id)
+  const { owner } = host
+  const fileOf = (id: VolumeId) => findVolumeFile(store, owner, id)
   return {
-    sourceOf: (id) => ({ path: pathOf(id) }),
-    sizeOf: (id) => volumeSize(pathOf(id), id),
-    list: () => listVolumeFiles(store, host.owner),
+    async sourceOf(id) {
+      const file = await fileOf(id).catch((error: unknown) => {
+        if (isFailure(error, 'not-found')) return undefined
+        throw error
+      })
+      const path = file?.path ?? volumePath(store, owner, id)
+      return file?.isEncrypted === true ? { path, isEncrypted: true } : { path }
+    },
+    sizeOf: async (id) => (await fileOf(id)).bytes,
+    list: () => listVolumeFiles(store, owner),
     async snapshotsOf(id) {
-      const all = await listVolumeFiles(store, host.owner)
+      const all = await listVolumeFiles(store, owner)
       return all.find((each) => each.id === id)?.snapshots ?? []
     },
     // A file that is larger than its file system could never be filled.
@@ -35,17 +47,25 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
       if (bytes > store.totalBytes) throw tooLarge(store, bytes)
     },
     make: (spec, signal) => make(host, store, spec, signal),
-    remove: (id) => removeVolumeFiles(store, host.owner, id),
-    grow: (id, bytes) => truncate(pathOf(id), bytes),
+    remove: (id) => removeVolumeFiles(store, owner, id),
+    grow: async (id, bytes) => grow(await fileOf(id), bytes),
     snapshot: (id, snapshot, signal) => makeSnapshot(host, store, { id, snapshot }, signal),
-    removeSnapshot: (id, snapshot) => removeFile(snapshotPath(store, host.owner, id, snapshot)),
-    copyTo: (file, id, signal) => copyVolume(host, store, id, file, signal),
+    removeSnapshot: (id, snapshot) => removeFile(snapshotPath(store, owner, id, snapshot)),
+    copyTo: (file, id, signal) => giveContent(host, store, id, file, signal),
     revert: (id, snapshot, signal) => revert(host, store, { id, snapshot }, signal),
-    refuseOpen: (id, signal) => refuseLocked(pathOf(id), id, signal),
+    refuseOpen: async (id, signal) => refuseLocked((await fileOf(id)).path, id, signal),
     async admit() {},
     async fence() {},
   }
 }
+
+/** Afterwards a guest that opens the file sees so many bytes, more than before. */
+async function grow({ path, isEncrypted }: VolumeFileKind, bytes: number): Promise<void> {
+  const { offset } = isEncrypted ? await readLuksHeader(path) : { offset: 0 }
+  await truncate(path, offset + bytes)
+}
+
+type VolumeFileKind = Pick<VolumeFile, 'path' | 'isEncrypted'>
 
 async function make(
   host: LibvirtHost,
@@ -53,8 +73,11 @@ async function make(
   spec: VolumeSpec,
   signal: AbortSignal,
 ): Promise<void> {
-  await makeWhole(volumePath(store, host.owner, spec.id), async (part) => {
+  const isEncrypted = spec.encryption !== undefined
+  const path = (isEncrypted ? luksPath : volumePath)(store, host.owner, spec.id)
+  await makeWhole(path, async (part) => {
     await fillVolume(host, store, spec, part, signal)
+    if (isEncrypted) return
     const bytes = Math.max(spec.bytes, (await sizeIfThere(part))!)
     await truncate(part, inSectors(bytes))
   })
@@ -71,24 +94,23 @@ async function makeSnapshot(
   { id, snapshot }: SnapshotOf,
   signal: AbortSignal,
 ): Promise<void> {
-  await volumeSize(volumePath(store, host.owner, id), id)
+  await findVolumeFile(store, host.owner, id)
   const path = snapshotPath(store, host.owner, id, snapshot)
   if ((await sizeIfThere(path)) !== undefined) return
-  await makeWhole(path, (path) => copyVolume(host, store, id, { path, format: 'raw' }, signal))
+  await makeWhole(path, (part) => keepContent(host, store, id, part, signal))
 }
 
+/** The snapshot of an encrypted volume has the key of the volume. */
 async function revert(
   host: LibvirtHost,
   store: FolderStore,
   { id, snapshot }: SnapshotOf,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = volumePath(store, host.owner, id)
-  const bytes = await volumeSize(path, id)
-  const from = { volume: id, snapshot }
+  const { path, bytes, isEncrypted } = await findVolumeFile(store, host.owner, id)
   await makeWhole(path, async (part) => {
-    await fillVolume(host, store, { from }, part, signal)
-    await truncate(part, bytes)
+    await copySnapshot(host, store, { volume: id, snapshot }, part, signal)
+    await grow({ path: part, isEncrypted }, bytes)
   })
 }
 

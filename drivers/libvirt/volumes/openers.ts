@@ -72,6 +72,7 @@ export async function openDisksOf(
 
 /** Throws `conflict` while a guest, on whichever host, has the file open: QEMU locks it. */
 export async function refuseLocked(path: string, id: VolumeId, signal: AbortSignal): Promise<void> {
+  // The file itself is opened, without a key, also of an encrypted volume.
   const args = ['-f', 'raw', '-c', 'quit', path]
   await run('qemu-io', args, { timeoutMs: PROBE_MS, signal }).catch((error: unknown) => {
     throw lockFailure(error, id)

@@ -152,6 +152,7 @@ export class Pools {
     ])
     return {
       ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
+      encrypts: true,
       ...{ totalBytes: blocks * bsize, freeBytes: bavail * bsize },
     }
   }

@@ -16,8 +16,8 @@ import type { VolumeSource } from './volume-device.ts'
  * snapshot that is not there, unless they say otherwise, and `unavailable` where the store does not answer in time.
  */
 export interface VolumeStore {
-  /** Where a guest's disk finds the volume. */
-  sourceOf(id: VolumeId): VolumeSource
+  /** Where a guest's disk finds the volume; one that is not there is no failure. */
+  sourceOf(id: VolumeId): Promise<VolumeSource>
   sizeOf(id: VolumeId, signal: AbortSignal): Promise<number>
   list(signal: AbortSignal): Promise<readonly VolumeReport[]>
   snapshotsOf(id: VolumeId, signal: AbortSignal): Promise<readonly VolumeSnapshotId[]>

@@ -6,56 +6,178 @@ import { copyDisk } from '../../qemu-img.ts'
 import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { backUp } from '../snapshot.ts'
-import { lockFailure, openDisksOf } from './openers.ts'
+import { copyNode, type DiskNode, makeLuksFile, readLuksHeader } from './encryption/luks-file.ts'
+import { lockFailure, type OpenDisk, openDisksOf } from './openers.ts'
 import type { FolderStore } from './pools.ts'
-import { formatOfSource } from './store.ts'
-import { sizeIfThere, snapshotPath, volumePath, volumeSize } from './volume-files.ts'
+import { formatOfSource, inSectors } from './store.ts'
+import { findVolumeFile, sizeIfThere, snapshotPath, type VolumeFile } from './volume-files.ts'
 
-/** Afterwards the file at `path`, which was not there, has the content with which the volume begins. */
+type Wanted = Pick<VolumeSpec, 'id' | 'bytes' | 'encryption' | 'from'>
+
+/** Afterwards the file at `path`, which was not there, has the content with which the volume begins, and at least its size if it is encrypted. */
 export async function fillVolume(
   host: LibvirtHost,
   store: FolderStore,
-  { from }: Pick<VolumeSpec, 'from'>,
+  wanted: Wanted,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (from === undefined) return makeEmpty(path)
+  const { from } = wanted
+  if (from === undefined) return makeTarget(host, wanted, path, wanted.bytes, signal)
   if ('image' in from) {
     const format = formatOfSource(from.image)
     const image = await host.images.path(from.image, signal)
-    await imageVirtualSize(image, format)
-    return copyDisk({ path: image, format }, { path, format: 'raw' }, signal)
+    const bytes = Math.max(wanted.bytes, await imageVirtualSize(image, format))
+    return fill(host, { wanted, path, source: { path: image, format }, bytes }, signal)
   }
-  const to = { path, format: 'raw' } as const
-  if (!('snapshot' in from)) return copyVolume(host, store, from.volume, to, signal)
-  const snapshot = snapshotPath(store, host.owner, from.volume, from.snapshot)
-  if ((await sizeIfThere(snapshot)) === undefined)
-    throw new Failure('not-found', `Snapshot ${from.snapshot} could not be found in its store.`)
-  await copyDisk({ path: snapshot, format: 'raw' }, to, signal)
+  const file = await findVolumeFile(store, host.owner, from.volume)
+  const bytes = Math.max(wanted.bytes, file.bytes)
+  if ('snapshot' in from) {
+    const snapshot = await findSnapshot(host, store, from)
+    const source = nodeOf(host, from.volume, { ...file, path: snapshot })
+    return fill(host, { wanted, path, source, bytes }, signal)
+  }
+  const disk = await writingDisk(host, from.volume, signal)
+  if (disk !== undefined) {
+    if (wanted.encryption !== undefined) await makeTarget(host, wanted, path, bytes, signal)
+    return backUpTo(host, disk, { path, format: 'raw', ...encryptedFor(wanted) }, signal)
+  }
+  const source = nodeOf(host, from.volume, file)
+  await fill(host, { wanted, path, source, bytes }, signal).catch((error: unknown) => {
+    throw lockFailure(error, from.volume)
+  })
 }
 
 /**
- * Afterwards the file `to`, which was not there, has the volume's content of one moment, also of a volume that a guest of
- * this host writes. Throws `conflict` where a guest elsewhere, or more than one, may write.
+ * Afterwards the file, which was not there, has the volume's content of one moment, also of a volume that a guest of
+ * this host writes; that of an encrypted volume is encrypted with the same key. Throws `conflict` where a guest elsewhere,
+ * or more than one, may write.
  */
-export async function copyVolume(
+export async function keepContent(
+  host: LibvirtHost,
+  store: FolderStore,
+  id: VolumeId,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const file = await findVolumeFile(store, host.owner, id)
+  const disk = file.isEncrypted ? await writingDisk(host, id, signal) : undefined
+  if (disk === undefined) return copyVolume(host, id, file, { path, format: 'raw' }, signal)
+  const { keyBits } = await readLuksHeader(file.path)
+  const alike = { id, encryption: { keyBits } }
+  await makeTarget(host, alike, path, file.bytes, signal)
+  await backUpTo(host, disk, { path, format: 'raw', ...encryptedFor(alike) }, signal)
+}
+
+/** The same of a volume that is given away. Throws `unsupported` for an encrypted one, whose content would leave in the clear. */
+export async function giveContent(
   host: LibvirtHost,
   store: FolderStore,
   id: VolumeId,
   to: { readonly path: string; readonly format: VolumeFormat },
   signal: AbortSignal,
 ): Promise<void> {
-  const source = volumePath(store, host.owner, id)
-  await volumeSize(source, id)
-  const disks = (await openDisksOf(host, id, signal)).filter(({ volume }) => !volume.isReadOnly)
-  const [disk] = disks
-  if (disk !== undefined && !disk.volume.isShared)
-    return host.locks.runPreemptible(disk.instance, signal, (lockSignal) =>
-      backUp(host, disk.domain, { target: disk.target, ...to }, lockSignal),
-    )
-  await copyDisk({ path: source, format: 'raw' }, to, signal).catch((error: unknown) => {
+  const file = await findVolumeFile(store, host.owner, id)
+  if (file.isEncrypted)
+    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
+  await copyVolume(host, id, file, to, signal)
+}
+
+/** Afterwards the file `path` is, byte by byte, what a snapshot of the volume is. Throws `not-found`. */
+export async function copySnapshot(
+  host: LibvirtHost,
+  store: FolderStore,
+  of: Parameters<typeof findSnapshot>[2],
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const snapshot = await findSnapshot(host, store, of)
+  await copyDisk({ path: snapshot, format: 'raw' }, { path, format: 'raw' }, signal)
+}
+
+async function findSnapshot(
+  { owner }: LibvirtHost,
+  store: FolderStore,
+  of: Extract<NonNullable<VolumeSpec['from']>, { readonly snapshot: unknown }>,
+): Promise<string> {
+  const path = snapshotPath(store, owner, of.volume, of.snapshot)
+  if ((await sizeIfThere(path)) !== undefined) return path
+  throw new Failure('not-found', `Snapshot ${of.snapshot} could not be found in its store.`)
+}
+
+/** The file of an encrypted volume is copied as it is. */
+async function copyVolume(
+  host: LibvirtHost,
+  id: VolumeId,
+  file: VolumeFile,
+  to: { readonly path: string; readonly format: VolumeFormat },
+  signal: AbortSignal,
+): Promise<void> {
+  const disk = file.isEncrypted ? undefined : await writingDisk(host, id, signal)
+  if (disk !== undefined) return backUpTo(host, disk, to, signal)
+  await copyDisk({ path: file.path, format: 'raw' }, to, signal).catch((error: unknown) => {
     throw lockFailure(error, id)
   })
+}
+
+interface Filling {
+  readonly wanted: Wanted
+  readonly path: string
+  readonly source: DiskNode
+  readonly bytes: number
+}
+
+async function fill(
+  host: LibvirtHost,
+  { wanted, path, source, bytes }: Filling,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, encryption } = wanted
+  if (encryption === undefined) return copyNode(source, { path }, signal)
+  await makeTarget(host, wanted, path, bytes, signal)
+  await copyNode(source, { path, key: host.keyring.keyOf(id) }, signal)
+}
+
+/** Afterwards the file is there, empty; an encrypted one has at least so many bytes. */
+async function makeTarget(
+  { keyring }: LibvirtHost,
+  { id, encryption }: Pick<Wanted, 'id' | 'encryption'>,
+  path: string,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (encryption === undefined) return makeEmpty(path)
+  await makeLuksFile({ path, key: keyring.keyOf(id) }, encryption, inSectors(bytes), signal)
+}
+
+function encryptedFor({ id, encryption }: Pick<Wanted, 'id' | 'encryption'>) {
+  return encryption === undefined ? {} : { encryptedFor: id }
+}
+
+function nodeOf({ keyring }: LibvirtHost, id: VolumeId, file: VolumeFile): DiskNode {
+  const { path, isEncrypted } = file
+  return isEncrypted ? { path, key: keyring.keyOf(id) } : { path }
+}
+
+/** The only disk of a guest of this host that writes the volume; undefined: none, or several do. */
+async function writingDisk(
+  host: LibvirtHost,
+  id: VolumeId,
+  signal: AbortSignal,
+): Promise<OpenDisk | undefined> {
+  const disks = (await openDisksOf(host, id, signal)).filter(({ volume }) => !volume.isReadOnly)
+  return disks.find(({ volume }) => !volume.isShared)
+}
+
+function backUpTo(
+  host: LibvirtHost,
+  { instance, domain, target }: OpenDisk,
+  to: Omit<Parameters<typeof backUp>[2], 'target'>,
+  signal: AbortSignal,
+): Promise<void> {
+  return host.locks.runPreemptible(instance, signal, (lockSignal) =>
+    backUp(host, domain, { target, ...to }, lockSignal),
+  )
 }
 
 async function makeEmpty(path: string): Promise<void> {

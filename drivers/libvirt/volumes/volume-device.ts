@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { AttachmentId } from '#common/ids.ts'
+import type { AttachmentId, VolumeId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
@@ -11,6 +11,8 @@ export interface VolumeSource {
   readonly path: string
   /** Absent: it is a file. */
   readonly rbd?: RbdPool
+  /** QEMU opens it with the secret of the volume's id; absent: it is not encrypted. */
+  readonly isEncrypted?: true
 }
 
 /** A volume of an instance, as its record keeps it. */
@@ -39,8 +41,9 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
 }
 
 /** QEMU reaches Ceph as the definition of the storage pool says, with the secret that it names. */
-function sourceElement({ path, rbd }: VolumeSource): XmlElement {
-  if (rbd === undefined) return element('source', { file: path })
+function sourceElement({ id, path, rbd, isEncrypted }: AttachedVolume): XmlElement {
+  if (rbd === undefined)
+    return element('source', { file: path }, isEncrypted && encryptionElement(id))
   const { login } = rbd
   return element(
     'source',
@@ -53,6 +56,12 @@ function sourceElement({ path, rbd }: VolumeSource): XmlElement {
         element('secret', { type: 'ceph', ...login.secret }),
       ),
   )
+}
+
+/** The daemon has the key of the volume for as long as it needs that. */
+export function encryptionElement(id: VolumeId): XmlElement {
+  const secret = element('secret', { type: 'passphrase', uuid: id })
+  return element('encryption', { format: 'luks' }, secret)
 }
 
 /** Libvirt keeps aliases that begin with `ua-` as they are. */

@@ -56,6 +56,7 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
     async destroySnapshot({ store, id }, snapshot, signal) {
       await (await storeOf(store, signal)).removeSnapshot(id, snapshot, signal)
     },
+    keys: host.keyring,
     attach: (id, attachment, signal) => attachVolume(host, id, attachment, signal),
     detach: (id, attachment, signal) => detachVolume(host, id, attachment, signal),
   }
@@ -63,8 +64,8 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
 
 /** What the host reports of a store, and nothing of how it reaches it. */
 function reportOf(store: FoundStore): StoreReport {
-  const { id, name, engine, totalBytes, freeBytes, isShared, multiattach } = store
-  return { id, name, engine, totalBytes, freeBytes, isShared, multiattach }
+  const { id, name, engine, totalBytes, freeBytes, isShared, multiattach, encrypts } = store
+  return { id, name, engine, totalBytes, freeBytes, isShared, multiattach, encrypts }
 }
 
 async function create(

@@ -131,6 +131,7 @@ export async function stores(host: Below, signal: AbortSignal): Promise<readonly
     const { totalGb, freeGb } = roomOf(body.quota_set, quotaName, settings.volumeGb)
     return {
       ...{ id: store, name, engine: 'nested', isShared: true, multiattach },
+      encrypts: false,
       ...{ totalBytes: totalGb * GIB, freeBytes: freeGb * GIB },
     }
   })

@@ -34,7 +34,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
   const client = store
   const work: RbdWork = { client, names, images, hostId, bringing }
   return {
-    sourceOf: (id) => ({ path: specOf(client, names.volume(id)), rbd: store.source }),
+    sourceOf: async (id) => ({ path: specOf(client, names.volume(id)), rbd: store.source }),
     sizeOf: (id, signal) => volumeBytes(client, names, id, { signal }),
     list: (signal) => listVolumes(client, names, { signal }),
     async snapshotsOf(id, signal) {
@@ -44,7 +44,12 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async refuseTooLarge(bytes) {
       if (bytes > store.totalBytes) throw tooLarge(store, bytes)
     },
-    make: (spec, signal) => makeVolume(work, spec, { signal }),
+    make: async (spec, signal) => {
+      // A clone has the header of what it was cloned from, and so its key.
+      if (spec.encryption !== undefined)
+        throw new Failure('unsupported', 'Volumes in pools of Ceph are not encrypted.')
+      await makeVolume(work, spec, { signal })
+    },
     remove: (id, signal) => removeVolume(client, names, id, { signal }),
     grow: (id, bytes, signal) => resize(client, names.volume(id), bytes, { signal }),
     snapshot: (id, snapshot, signal) => makeSnapshot(work, id, snapshot, { signal }),

@@ -1,0 +1,113 @@
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, isFailure } from '#common/errors.ts'
+import { qemuImgOnDisk } from '../../../qemu-img.ts'
+import type { VolumeEncryption } from '../../../volumes.ts'
+
+/** LUKS1, which QEMU writes: the header has these at these places, big-endian. */
+const MAGIC = Buffer.from('LUKS\xba\xbe\x00\x01', 'latin1')
+const PAYLOAD_SECTOR_AT = 104
+const KEY_BYTES_AT = 108
+const HEADER_BYTES = 112
+const SECTOR = 512
+/** XTS takes two keys. */
+const XTS_KEYS = 2
+
+/** What a header says, which no key is needed for. */
+export interface LuksHeader extends VolumeEncryption {
+  /** Where the content begins. */
+  readonly offset: number
+}
+
+/** The header of a LUKS file. Throws `internal` for another file; as `open` for none. */
+export async function readLuksHeader(path: string): Promise<LuksHeader> {
+  const file = await open(path)
+  const header = Buffer.alloc(HEADER_BYTES)
+  try {
+    await file.read(header, 0, HEADER_BYTES, 0)
+  } finally {
+    await file.close()
+  }
+  const keyBits = (header.readUInt32BE(KEY_BYTES_AT) * 8) / XTS_KEYS
+  if (!header.subarray(0, MAGIC.length).equals(MAGIC) || (keyBits !== 128 && keyBits !== 256))
+    throw new Failure('internal', 'An encrypted volume has no LUKS header.', { detail: path })
+  return { offset: header.readUInt32BE(PAYLOAD_SECTOR_AT) * SECTOR, keyBits }
+}
+
+/** A file with a disk, as QEMU opens it. */
+export interface DiskNode {
+  readonly path: string
+  /** Absent: the format is `format`. */
+  readonly key?: string
+  /** Of a file without key; absent: raw. */
+  readonly format?: 'raw' | 'qcow2'
+}
+
+/** Another key is as hard to guess as any: QEMU need not make each guess slow as it does for passwords. */
+const ITERATION_MS = '10'
+/** A machine whose clock counts CPU time coarsely; the next try measures anew. */
+const COARSE_CLOCK = /Unable to get accurate CPU usage/
+const TRIES_MAX = 10
+
+/** Afterwards the file, which was not there, is an encrypted disk of so many bytes, which reads as noise. */
+export async function makeLuksFile(
+  { path, key }: Required<Pick<DiskNode, 'path' | 'key'>>,
+  { keyBits }: VolumeEncryption,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const cipher = `cipher-alg=aes-${keyBits},cipher-mode=xts,ivgen-alg=plain64,hash-alg=sha256`
+  const options = `key-secret=to,${cipher},iter-time=${ITERATION_MS}`
+  await withKeyFiles({ to: key }, async (secrets) => {
+    const args = ['create', '-q', '-f', 'luks', ...secrets, '-o', options, path, String(bytes)]
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await qemuImgOnDisk(args, signal)
+      } catch (error) {
+        const isCoarse = isFailure(error) && COARSE_CLOCK.test(error.detail ?? '')
+        if (!isCoarse || tries === TRIES_MAX) throw error
+        await rm(path, { force: true })
+      }
+  })
+}
+
+/** Afterwards `to`, which is there if it has a key, has the content of `from`. QEMU refuses a file that a guest may write meanwhile. */
+export async function copyNode(from: DiskNode, to: DiskNode, signal: AbortSignal): Promise<void> {
+  await withKeyFiles({ from: from.key, to: to.key }, async (secrets) => {
+    const source = ['--image-opts', nodeOptions(from, 'from')]
+    // What is empty in the source must be written as well: in an encrypted disk nothing is empty.
+    const target =
+      to.key === undefined
+        ? ['-O', to.format ?? 'raw', to.path]
+        : ['-n', '--target-image-opts', nodeOptions(to, 'to')]
+    await qemuImgOnDisk(['convert', '-q', ...secrets, ...source, ...target], signal)
+  })
+}
+
+function nodeOptions({ path, key, format = 'raw' }: DiskNode, secret: string): string {
+  const driver = key === undefined ? `driver=${format}` : `driver=luks,key-secret=${secret}`
+  return `${driver},file.driver=file,file.filename=${path.replaceAll(',', ',,')}`
+}
+
+/** A file system in memory, so that no key is on a disk. */
+const MEMORY = '/dev/shm'
+
+/** Does the work with QEMU's options for secrets of these names. Afterwards no file has a key. */
+async function withKeyFiles(
+  keys: Readonly<Record<string, string | undefined>>,
+  work: (secrets: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(MEMORY, 'weir-key-'))
+  try {
+    const secrets: string[] = []
+    for (const [name, key] of Object.entries(keys)) {
+      if (key === undefined) continue
+      const file = join(folder, name)
+      await writeFile(file, key, { mode: 0o600 })
+      secrets.push('--object', `secret,id=${name},file=${file}`)
+    }
+    await work(secrets)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
