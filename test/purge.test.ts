@@ -100,6 +100,7 @@ const KEPT: Readonly<Record<string, string>> = {
   volume_quotas: 'a few rows per project and volume type',
   volume_quota_classes: BY_OPERATORS,
   volumes: BY_USERS,
+  volume_keys: 'they go with their volumes',
   volume_snapshots: BY_USERS,
   // The lease of an upload is a column; an upload that died makes its image queued again.
   images: BY_USERS,

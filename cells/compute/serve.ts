@@ -47,7 +47,7 @@ type Handlers = {
 /** Answers the cell on every host operation until disposed. */
 export function serveHost(compute: Compute, nats: NatsConnection): readonly AsyncDisposable[] {
   const handlers: Handlers = {
-    spawn: ({ operation, build }) => spawn(compute, operation, build),
+    spawn: (ask) => spawn(compute, ask),
     destroy: ({ operation }) => destroy(compute, operation),
     'filter-ports': (ask) => filterPorts(compute, ask),
     label: (ask) => label(compute, ask),

@@ -6,6 +6,7 @@ import type { HostId } from '#common/ids.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS, type HostAnswer } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
+import { withVolumeKeys } from '../volumes/volume-keys.ts'
 import type { Conductor } from './conductor.ts'
 
 type Ask<O extends HostOperation> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
@@ -84,9 +85,10 @@ export async function workOnHost<O extends WorkOperation>(
   asked: HostWork<O>,
 ): Promise<HostOutcome> {
   const { host, operation, payload, work, signal, isWanted } = asked
+  const asking = await withVolumeKeys(conductor, operation, payload)
   for (let round = 0; round < WORKING_MAX; round += 1) {
     const answer = await (
-      askHost(conductor, host, operation, payload, work) as Promise<HostAnswer>
+      askHost(conductor, host, operation, asking, work) as Promise<HostAnswer>
     ).catch(async (error: unknown) => {
       if (!isFailure(error, 'unavailable')) throw error
       if (conductor.hosts.get(host)?.isForcedDown === true) return { state: 'fenced' } as const

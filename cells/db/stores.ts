@@ -54,7 +54,7 @@ export async function recordStores(
   reports: readonly WireStore[],
 ): Promise<void> {
   for (const report of reports) {
-    const shown = { ...report, updatedAt: sql`now(3)` }
+    const shown = { ...report, encrypts: report.encrypts ?? false, updatedAt: sql`now(3)` }
     const { id: _, ...changed } = shown
     await tx.orm.insert(stores).values(shown).onDuplicateKeyUpdate({ set: changed })
   }

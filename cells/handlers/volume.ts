@@ -40,6 +40,7 @@ import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
+import { newVolumeKey } from '../volumes/volume-keys.ts'
 import { hasStarted } from './has-started.ts'
 
 /** The volume may change between being read and being taken, as often as others act on it meanwhile. */
@@ -122,12 +123,15 @@ async function accept(
   stores: readonly Store[],
 ): Promise<Extract<VolumeCreateAnswer, { outcome: 'accepted' }>> {
   const store = stores.find(({ id }) => id === place.storeId)!
+  const { volumeId } = operation
+  const { encryption } = volume
   const params: CreateVolumeParams = {
     operation,
     projectId: volume.projectId,
     sizeGb: volume.sizeGb,
     place,
     ...(source && { source }),
+    ...(encryption && { encryption, key: newVolumeKey(conductor.secrets, volumeId as VolumeId) }),
     limitGb: promiseLimitGb(store, conductor.storeRatio),
     startedAt: conductor.clock.now(),
   }

@@ -61,6 +61,11 @@ test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
     {},
     { specs: { multiattach: '<is> True' } },
   ],
+  [
+    'volumes in stores of engine fake are not encrypted (EncryptionFilter)',
+    {},
+    { encryption: { keyBits: 256 } },
+  ],
   ['it has 3 GiB free (CapacityFilter)', { freeBytes: 3 * GIB }, {}],
   ['it can promise 10 GiB more (CapacityFilter)', {}, { sizeGb: 11 }],
 ])('a store is refused because %s', (reason, change, request) => {
@@ -68,6 +73,15 @@ test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
 
   expect(choice).toMatchObject({ places: [], refusals: [`only: ${reason}`], considered: 1 })
   expect(choice.filters.filter(({ refused }) => refused > 0)).toHaveLength(1)
+})
+
+test('an encrypted volume goes to a store that encrypts, and any other to every store', () => {
+  const stores = [store('plain', { encrypts: false }), store('sealed', { encrypts: true })]
+  const names = (request: StoreRequest) =>
+    chooseStore(stores, request, 1).places.map(({ storeName }) => storeName)
+
+  expect(names({ ...REQUEST, encryption: { keyBits: 128 } })).toEqual(['sealed'])
+  expect(names(REQUEST)).toEqual(['plain', 'sealed'])
 })
 
 test('a store promises its size as often as the ratio says', () => {

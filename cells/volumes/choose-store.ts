@@ -70,6 +70,13 @@ const FILTERS: readonly StoreFilter[] = [
     },
   },
   {
+    name: 'EncryptionFilter',
+    refusal: ({ engine, encrypts }, { encryption }) =>
+      encryption === undefined || encrypts === true
+        ? undefined
+        : `volumes in stores of engine ${engine} are not encrypted`,
+  },
+  {
     name: 'CapacityFilter',
     refusal: (store, { sizeGb }, ratio) => {
       const left = promiseLimitGb(store, ratio) - store.promisedGb

@@ -22,7 +22,7 @@ export function promiseLimitGb({ totalBytes }: Pick<Store, 'totalBytes'>, ratio:
 /** A store as its cell offers it to gateways. */
 export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
   const { id, name, engine, totalBytes, freeBytes, promisedGb, multiattach, hostIds } = store
-  const { unknownObjects } = store
+  const { unknownObjects, encrypts = false } = store
   const known = hostIds.flatMap((hostId) => hosts.get(hostId) ?? [])
   return {
     id,
@@ -34,6 +34,7 @@ export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
     promisedGb,
     unknownObjects,
     multiattach,
+    encrypts,
     isUp: known.some((host) => hosts.isUp(host)),
   }
 }

@@ -15,6 +15,12 @@ export type VolumeAttemptRef = Static<typeof VolumeAttemptRef>
 
 const StoreId = Type.String({ minLength: 1, maxLength: 255 })
 
+/** How a volume is encrypted: LUKS, with AES in XTS mode. */
+export const VolumeEncryption = Type.Object({
+  keyBits: Type.Union([Type.Literal(128), Type.Literal(256)]),
+})
+export type VolumeEncryption = Static<typeof VolumeEncryption>
+
 /** A store as its cell offers it, in GiB. */
 export const StoreSummary = Type.Object({
   id: StoreId,
@@ -28,6 +34,8 @@ export const StoreSummary = Type.Object({
   /** Volumes and snapshots in it that the cell made and does not know any more; absent: the cell does not look. */
   unknownObjects: Type.Optional(Type.Integer({ minimum: 0 })),
   multiattach: Type.Boolean(),
+  /** Volumes in it can be encrypted; absent: they cannot, or the cell is of a release that did not know encryption. */
+  encrypts: Type.Optional(Type.Boolean()),
   /** False: no host that is up reaches it. */
   isUp: Type.Boolean(),
 })
@@ -65,6 +73,8 @@ export const VolumeRequest = Type.Object({
   zone: Nullable(Type.String()),
   /** The extra specs of its type. */
   specs: Texts,
+  /** Absent: it is not encrypted. */
+  encryption: Type.Optional(VolumeEncryption),
   /** Absent: it begins empty. */
   source: Type.Optional(VolumeSource),
   /** The name of a host that is to reach its store, where such a store can take it; absent: any. */

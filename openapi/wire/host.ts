@@ -16,6 +16,7 @@ import {
   VolumeDestroy,
   VolumeExport,
   VolumeExtend,
+  VolumeKeys,
   VolumeList,
   VolumeListAnswer,
   VolumeSnapshot,
@@ -231,7 +232,7 @@ const UNMANAGED_GUESTS = {
 
 export const HOST_OPERATIONS = {
   spawn: {
-    ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
+    ask: Type.Object({ operation: OperationRef, build: InstanceBuild, keys: VolumeKeys }),
     answer: HostAnswer,
   },
   destroy: { ask: Type.Object({ operation: OperationRef }), answer: HostAnswer },
@@ -243,6 +244,7 @@ export const HOST_OPERATIONS = {
       graceMs: Type.Integer({ minimum: 0 }),
       /** False: a guest that the act starts again is off afterwards. */
       runs: Type.Optional(Type.Boolean()),
+      keys: VolumeKeys,
     }),
     answer: HostAnswer,
   },
@@ -281,7 +283,7 @@ export const HOST_OPERATIONS = {
   'volume-revert': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
   'volume-attach': {
-    ask: Type.Object({ operation: OperationRef, attachment: WireAttachment }),
+    ask: Type.Object({ operation: OperationRef, attachment: WireAttachment, keys: VolumeKeys }),
     answer: HostAnswer,
   },
   'volume-detach': {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ImageTarget } from './act.ts'
-import { UPLOAD_FORMATS } from './cell-volume.ts'
+import { UPLOAD_FORMATS, VolumeEncryption } from './cell-volume.ts'
 import { ImageFile, ImageLabels } from './instance.ts'
 import { OneOf, Uuid } from './scalars.ts'
 
@@ -20,8 +20,16 @@ export const WireStore = Type.Object({
   isShared: Type.Boolean(),
   /** A volume may be attached to several servers at a time. */
   multiattach: Type.Boolean(),
+  /** Volumes in it can be encrypted; absent: they cannot. */
+  encrypts: Type.Optional(Type.Boolean()),
 })
 export type WireStore = Static<typeof WireStore>
+
+/** What opens the encrypted volumes that the work needs; hosts keep it in memory, and no longer than that. Absent: it needs none. */
+export const VolumeKeys = Type.Optional(
+  Type.Array(Type.Object({ volumeId: Uuid, key: Type.String() })),
+)
+export type VolumeKeys = Static<typeof VolumeKeys>
 
 /** Names the work and the volume it is about; what a host remembers the outcome by. A new try is a new operation. */
 export const VolumeOperationRef = Type.Object({ id: Uuid, store: StoreId, volumeId: Uuid })
@@ -41,10 +49,17 @@ export const VolumeCreate = Type.Object({
   bytes: Bytes,
   /** The content to begin with; absent: zeros. */
   from: Type.Optional(VolumeSource),
+  /** Absent: it is not encrypted. */
+  encryption: Type.Optional(VolumeEncryption),
+  keys: VolumeKeys,
 })
 export const VolumeDestroy = Type.Object({ operation: VolumeOperationRef })
 export const VolumeExtend = Type.Object({ operation: VolumeOperationRef, bytes: Bytes })
-export const VolumeSnapshot = Type.Object({ operation: VolumeOperationRef, snapshotId: Uuid })
+export const VolumeSnapshot = Type.Object({
+  operation: VolumeOperationRef,
+  snapshotId: Uuid,
+  keys: VolumeKeys,
+})
 
 /** The volume's content goes into an image. */
 export const VolumeExport = Type.Object({

@@ -4,11 +4,13 @@ import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts
 import type { Act, ActName, HostAct, HostMoveAct } from '#openapi/wire/act.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { VolumeKeys } from '#openapi/wire/volume.ts'
 import type { ImageTarget } from '../../images/image-client.ts'
 import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
 import { configDriveFiles } from '../metadata/config-drive.ts'
+import { withKeys } from '../volumes/with-keys.ts'
 import { imageSpec, instanceSpec } from './instance-spec.ts'
 import { RANKS } from './instance-work-queue.ts'
 import { type Moved, moveAct } from './move-act.ts'
@@ -18,6 +20,7 @@ interface ActAsk<A extends HostAct = HostAct> {
   readonly act: A
   readonly graceMs: number
   readonly runs?: boolean
+  readonly keys?: VolumeKeys
 }
 
 /** Absent: as it was. */
@@ -50,7 +53,12 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        const { powerState, peerInfo } = await outcomeOf(compute, id, ask, signal)
+        const { powerState, peerInfo } = await withKeys(
+          compute.driver,
+          { keys: ask.keys, ...holdingOf(ask) },
+          signal,
+          () => outcomeOf(compute, id, ask, signal),
+        )
         return {
           state: 'done',
           ...(powerState !== undefined && { powerState: POWER_STATES[powerState] }),
@@ -67,6 +75,12 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workQueue.ask(job, answerWithinMs)
+}
+
+/** A guest that comes while it runs needs its keys until it is here, and an act on it, or its end, says that it is. */
+function holdingOf({ operation, act: { name } }: ActAsk) {
+  const comes = `server ${operation.serverId}`
+  return name === 'expect' ? { holder: comes, isKept: true } : { holder: operation.id, ends: comes }
 }
 
 async function outcomeOf(

@@ -4,17 +4,24 @@ import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { InstanceBuild, MachineNic, OperationRef } from '#openapi/wire/instance.ts'
+import type { VolumeKeys } from '#openapi/wire/volume.ts'
 import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
+import { withKeys } from '../volumes/with-keys.ts'
 import { instanceSpec } from './instance-spec.ts'
 import { RANKS } from './instance-work-queue.ts'
+
+interface SpawnAsk {
+  readonly operation: OperationRef
+  readonly build: InstanceBuild
+  readonly keys?: VolumeKeys
+}
 
 /** Afterwards the instance runs here, or is here as it was if it is taken in, unless a newer attempt is known or this one has been destroyed. */
 export async function spawn(
   compute: Compute,
-  operation: OperationRef,
-  build: InstanceBuild,
+  { operation, build, keys }: SpawnAsk,
 ): Promise<HostAnswer> {
   const { attempts, fence, log, workQueue, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
@@ -27,7 +34,9 @@ export async function spawn(
         const { metadata } = compute
         const work = async () => {
           for (const volume of build.volumes ?? []) await metadata?.attachVolume(id, volume)
-          return built(compute, id, build, signal)
+          return withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+            built(compute, id, build, signal),
+          )
         }
         return metadata === undefined ? work() : metadata.during(id, operation.attempt, build, work)
       },

@@ -6,13 +6,14 @@ import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
 import { RANKS } from '../guests/instance-work-queue.ts'
+import { withKeys } from './with-keys.ts'
 
 type Ask<O extends keyof typeof HOST_OPERATIONS> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
 
 /** Afterwards the guest has the volume; the answer says under which name. */
 export function attachVolume(
   compute: Compute,
-  { operation, attachment }: Ask<'volume-attach'>,
+  { operation, attachment, keys }: Ask<'volume-attach'>,
 ): Promise<HostAnswer> {
   return workOnGuest(compute, operation, async (id, signal) => {
     const { id: attachmentId, volumeId, ...how } = attachment
@@ -21,7 +22,9 @@ export function attachVolume(
       attachmentId: attachmentId as AttachmentId,
       id: volumeId as VolumeId,
     }
-    const device = await driverPart(compute.driver, 'volumes').attach(id, spec, signal)
+    const device = await withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      driverPart(compute.driver, 'volumes').attach(id, spec, signal),
+    )
     await compute.metadata?.attachVolume(id, attachment)
     return { state: 'done', device }
   })

@@ -7,17 +7,20 @@ import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
 import { RANKS, type Rank } from '../guests/instance-work-queue.ts'
+import { withKeys } from './with-keys.ts'
 
 type Ask<O extends keyof typeof HOST_OPERATIONS> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
 
 /** Afterwards the volume is in its store, whole. */
 export function createVolume(
   compute: Compute,
-  { operation, bytes, from }: Ask<'volume-create'>,
+  { operation, bytes, from, encryption, keys }: Ask<'volume-create'>,
 ): Promise<HostAnswer> {
-  const source = from && { from: sourceOf(from) }
+  const how = { ...(from && { from: sourceOf(from) }), ...(encryption && { encryption }) }
   return workOn(compute, operation, RANKS.ordinary, (volumes, ref, signal) =>
-    volumes.create({ ...ref, bytes, ...source }, signal),
+    withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      volumes.create({ ...ref, bytes, ...how }, signal),
+    ),
   )
 }
 
@@ -44,10 +47,12 @@ export function extendVolume(
 /** Afterwards the snapshot holds the volume's content of one moment. */
 export function snapshotVolume(
   compute: Compute,
-  { operation, snapshotId }: Ask<'volume-snapshot'>,
+  { operation, snapshotId, keys }: Ask<'volume-snapshot'>,
 ): Promise<HostAnswer> {
   return workOn(compute, operation, RANKS.ordinary, (volumes, ref, signal) =>
-    volumes.snapshot(ref, snapshotId as VolumeSnapshotId, signal),
+    withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      volumes.snapshot(ref, snapshotId as VolumeSnapshotId, signal),
+    ),
   )
 }
 

@@ -2,9 +2,10 @@ import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import type { HostId, SagaId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
-import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
+import type { VolumeAttemptRef, VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import { queueFeedRow } from '../../db/feed.ts'
 import { queueStoreClaim, queueStoreReturn } from '../../db/stores.ts'
+import { queueVolumeKey, queueVolumeKeyGone, type SealedVolumeKey } from '../../db/volume-keys.ts'
 import {
   findVolume,
   queueVolume,
@@ -26,6 +27,10 @@ export interface CreateVolumeParams {
   readonly place: VolumePlace
   /** What its content is made from; absent: it begins empty. */
   readonly source?: VolumeContent
+  /** Absent: it is not encrypted. */
+  readonly encryption?: VolumeEncryption
+  /** Of an encrypted volume, which gives it to the hosts that open it. */
+  readonly key?: SealedVolumeKey
   /** The most that the store may promise in all. */
   readonly limitGb: number
   /** Milliseconds since the epoch. */
@@ -56,8 +61,9 @@ const claim: LocalStep<Conductor, CreateVolumeParams> = {
   kind: 'local',
   name: 'claim',
   run: (tx, { params, sagaId }) => {
-    const { place, sizeGb, limitGb } = params
+    const { place, sizeGb, limitGb, key } = params
     queueVolume(tx, creating(params, sagaId))
+    if (key !== undefined) queueVolumeKey(tx, key)
     queueStoreClaim(tx, { storeId: place.storeId, sizeGb }, limitGb)
     return Promise.resolve(null)
   },
@@ -72,7 +78,7 @@ const create: RemoteStep<Conductor, CreateVolumeParams> = {
   name: 'create',
   forwardOnly: true,
   run: ({ deps, params, work, sagaId }, signal) => {
-    const { operation, place, sizeGb, source } = params
+    const { operation, place, sizeGb, source, encryption } = params
     const volume = creating(params, sagaId)
     return workOnStore(deps, {
       host: place.hostId as HostId,
@@ -81,6 +87,7 @@ const create: RemoteStep<Conductor, CreateVolumeParams> = {
         operation: { id: operation.id, store: place.storeId, volumeId: volume.id },
         bytes: sizeGb * GIB,
         ...(source && { from: contentForHost(deps, source) }),
+        ...(encryption && { encryption }),
       },
       work,
       signal,
@@ -130,6 +137,7 @@ export function queueVolumeChange(
 export function queueVolumeGone(tx: Tx, deps: Conductor, volume: Volume): void {
   const { id: volumeId, attempt } = volume
   queueStoreReturn(tx, volume)
+  queueVolumeKeyGone(tx, volumeId)
   queueVolumeEnd(tx, volume)
   queueFeedRow(tx, [{ kind: 'volume-deleted', volumeId, attempt, at: deps.clock.now() }])
   tx.afterCommit(deps.feedChanged)
@@ -140,4 +148,5 @@ export const createVolumeSaga: Saga<Conductor, CreateVolumeParams> = {
   name: 'create-volume',
   version: 1,
   steps: [claim, create, finish],
+  withoutSecrets: ({ key: _, ...params }) => params,
 }

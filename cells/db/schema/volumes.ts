@@ -10,6 +10,7 @@ export const stores = mysqlTable('stores', {
   freeBytes: bigint('free_bytes', { mode: 'number' }).notNull(),
   isShared: boolean('is_shared').notNull(),
   multiattach: boolean('multiattach').notNull(),
+  encrypts: boolean('encrypts').notNull().default(false),
   /** The sum of the sizes of its volumes and their snapshots; a claim raises it by one conditional update. */
   promisedGb: bigint('promised_gb', { mode: 'number' }).notNull().default(0),
   /** Volumes and snapshots with the cell's stamp that the cell did not know at its last look. */
@@ -48,6 +49,20 @@ export const volumes = mysqlTable(
     updatedAt: time('updated_at').notNull(),
   },
   (t) => [index('volumes_store').on(t.storeId)],
+)
+
+/** One row per encrypted volume, which goes with it. */
+export const volumeKeys = mysqlTable(
+  'volume_keys',
+  {
+    volumeId: uuid('volume_id').primaryKey(),
+    /** Opened with the cell's secrets key. */
+    sealed: text('sealed').notNull(),
+    /** The server that was last given the volume, whose host gets the key with each act; null: none. */
+    serverId: uuid('server_id'),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [index('volume_keys_server').on(t.serverId)],
 )
 
 /** The answer of the cell to each attempt of a volume, so that a repeated request gets the same. */

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import type { Static } from 'typebox'
+import type { VolumeId } from '#common/ids.ts'
+import type { Secrets } from '#common/secrets.ts'
+import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
+import type { VolumeKeys } from '#openapi/wire/volume.ts'
+import type { HostOperation } from '#openapi/wire.ts'
+import type { Conductor } from '../conductor/conductor.ts'
+import { findVolumeKeys, giveVolumeKeys, type SealedVolumeKey } from '../db/volume-keys.ts'
+
+type Ask<O extends HostOperation> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
+
+const KEY_BYTES = 32
+
+/** The key of a new volume. It is text, so that the programs of LUKS take it for a passphrase. */
+export function newVolumeKey(secrets: Secrets, volumeId: VolumeId): SealedVolumeKey {
+  const sealed = secrets.seal(randomBytes(KEY_BYTES).toString('hex'), purpose(volumeId))
+  return { volumeId, sealed }
+}
+
+/** What a host is asked, with the keys that it needs for that. Hosts keep none. */
+export async function withVolumeKeys<O extends HostOperation>(
+  { db, secrets }: Pick<Conductor, 'db' | 'secrets'>,
+  operation: O,
+  payload: Ask<O>,
+): Promise<Ask<O>> {
+  const need = needOf(operation, payload)
+  if (need === undefined) return payload
+  const found = await findVolumeKeys(db, need.volumes, need.server)
+  if (found.length === 0) return payload
+  // A later act on the server names none of its volumes.
+  if (need.server !== null && need.volumes.length > 0)
+    await giveVolumeKeys(db, need.volumes, need.server)
+  const keys: VolumeKeys = found.map(({ volumeId, sealed }) => {
+    const key = secrets.open(sealed, purpose(volumeId))
+    return { volumeId, key }
+  })
+  return { ...payload, keys }
+}
+
+interface Need {
+  readonly volumes: readonly string[]
+  /** Whose volumes are opened besides; null: no server's. */
+  readonly server: string | null
+}
+
+/** Undefined for work that opens no volume. */
+function needOf<O extends HostOperation>(operation: O, payload: Ask<O>): Need | undefined {
+  switch (operation) {
+    case 'volume-create': {
+      const { operation: ref, from } = payload as Ask<'volume-create'>
+      const source = from !== undefined && 'volumeId' in from ? [from.volumeId] : []
+      return { volumes: [ref.volumeId, ...source], server: null }
+    }
+    case 'volume-snapshot':
+      return { volumes: [(payload as Ask<'volume-snapshot'>).operation.volumeId], server: null }
+    case 'volume-attach': {
+      const { operation: of, attachment } = payload as Ask<'volume-attach'>
+      return { volumes: [attachment.volumeId], server: of.serverId }
+    }
+    case 'spawn': {
+      const { operation: of, build } = payload as Ask<'spawn'>
+      // Most servers have none, and their boots wait for no further query.
+      return build.volumes && { volumes: idsOf(build.volumes), server: of.serverId }
+    }
+    case 'act': {
+      const { operation: of, act } = payload as Ask<'act'>
+      const volumes = 'build' in act ? idsOf(act.build.volumes ?? []) : []
+      return { volumes, server: of.serverId }
+    }
+    default:
+      return undefined
+  }
+}
+
+function idsOf(volumes: readonly { readonly volumeId: string }[]): readonly string[] {
+  return volumes.map(({ volumeId }) => volumeId)
+}
+
+/** Binds a sealed key to its volume. */
+function purpose(volumeId: VolumeId): string {
+  return `key of volume ${volumeId}`
+}
