@@ -1106,10 +1106,10 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** How volumes of the type are encrypted, which none is. */
+        /** How volumes of the type are encrypted; an empty object if they are not. */
         readonly get: operations["showTypeEncryption"];
         readonly put?: never;
-        /** Refused, because volumes are not encrypted. */
+        /** Has volumes of the type encrypted, while no volume has it. */
         readonly post: operations["createTypeEncryption"];
         readonly delete?: never;
         readonly options?: never;
@@ -1128,12 +1128,12 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Refused, because there is none. */
+        /** One property of the encryption, such as its cipher. */
         readonly get: operations["showTypeEncryptionKey"];
-        /** Refused, because there is none. */
+        /** Changes the encryption that the key names by its id, while no volume has the type. */
         readonly put: operations["updateTypeEncryption"];
         readonly post?: never;
-        /** Refused, because there is none. */
+        /** Removes the encryption that the key names by its id, while no volume has the type. */
         readonly delete: operations["deleteTypeEncryption"];
         readonly options?: never;
         readonly head?: never;
@@ -1597,6 +1597,8 @@ export interface components {
                 /** @description The sizes of its volumes, used or not. */
                 readonly allocated_capacity_gb: number;
                 readonly multiattach: boolean;
+                /** @description Volumes in it can be encrypted. */
+                readonly "weir:encrypts": boolean;
                 /** @enum {string} */
                 readonly backend_state: "up" | "down";
             };
@@ -1704,6 +1706,38 @@ export interface components {
             readonly qos_specs_id?: null;
             /** @description For those who may use types. */
             readonly "os-volume-type-access:is_public"?: boolean;
+        };
+        readonly TypeEncryptionSpecs: {
+            readonly provider: string;
+            readonly control_location: string;
+            readonly cipher: string | null;
+            readonly key_size: number | null;
+        };
+        readonly NewTypeEncryption: {
+            readonly provider: string;
+            readonly control_location: string;
+            readonly cipher: string | null;
+            readonly key_size: number | null;
+            /** Format: uuid */
+            readonly encryption_id: string;
+            /** Format: uuid */
+            readonly volume_type_id: string;
+        };
+        /** @description Empty for a type whose volumes are not encrypted. */
+        readonly TypeEncryption: {
+            readonly provider?: string;
+            readonly control_location?: string;
+            readonly cipher?: string | null;
+            readonly key_size?: number | null;
+            /** Format: uuid */
+            readonly encryption_id?: string;
+            /** Format: uuid */
+            readonly volume_type_id?: string;
+            readonly created_at?: string;
+            readonly updated_at?: string | null;
+            /** @constant */
+            readonly deleted?: false;
+            readonly deleted_at?: null;
         };
         readonly ApiVersion: {
             /** @example v3.0 */
@@ -1823,8 +1857,7 @@ export interface components {
             readonly volume_type: string | null;
             /** @enum {string} */
             readonly bootable: "true" | "false";
-            /** @constant */
-            readonly encrypted: false;
+            readonly encrypted: boolean;
             readonly multiattach: boolean;
             /**
              * Format: uuid
@@ -1944,6 +1977,9 @@ export type NewExtraSpecs = components['schemas']['NewExtraSpecs'];
 export type NewExtraSpec = components['schemas']['NewExtraSpec'];
 export type ExtraSpecs = components['schemas']['ExtraSpecs'];
 export type VolumeType = components['schemas']['VolumeType'];
+export type TypeEncryptionSpecs = components['schemas']['TypeEncryptionSpecs'];
+export type NewTypeEncryption = components['schemas']['NewTypeEncryption'];
+export type TypeEncryption = components['schemas']['TypeEncryption'];
 export type ApiVersion = components['schemas']['ApiVersion'];
 export type VolumeUpload = components['schemas']['VolumeUpload'];
 export type VolumeName = components['schemas']['VolumeName'];
@@ -4639,13 +4675,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description An empty object. */
+            /** @description The encryption. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": Record<string, never>;
+                    readonly "application/json": components["schemas"]["TypeEncryption"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
@@ -4664,12 +4700,37 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: {
+        readonly requestBody: {
             readonly content: {
-                readonly "application/json": unknown;
+                readonly "application/json": {
+                    readonly encryption: {
+                        /** @description `luks`. */
+                        readonly provider: string;
+                        /**
+                         * @description front-end: the hypervisor encrypts.
+                         * @enum {string}
+                         */
+                        readonly control_location: "front-end" | "back-end";
+                        /** @description `aes-xts-plain64`, or null. */
+                        readonly cipher?: string | null;
+                        /** @description In bits: 128, or 256, as with null. */
+                        readonly key_size?: number | null;
+                    };
+                };
             };
         };
         readonly responses: {
+            /** @description The encryption. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly encryption: components["schemas"]["NewTypeEncryption"];
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -4689,6 +4750,17 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -4706,12 +4778,37 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: {
+        readonly requestBody: {
             readonly content: {
-                readonly "application/json": unknown;
+                readonly "application/json": {
+                    readonly encryption: {
+                        /** @description `luks`. */
+                        readonly provider?: string;
+                        /**
+                         * @description front-end: the hypervisor encrypts.
+                         * @enum {string}
+                         */
+                        readonly control_location?: "front-end" | "back-end";
+                        /** @description `aes-xts-plain64`, or null. */
+                        readonly cipher?: string | null;
+                        /** @description In bits: 128, or 256, as with null. */
+                        readonly key_size?: number | null;
+                    };
+                };
             };
         };
         readonly responses: {
+            /** @description The encryption as it is then. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly encryption: components["schemas"]["TypeEncryptionSpecs"];
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
@@ -4731,6 +4828,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 202: components["responses"]["Done"];
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

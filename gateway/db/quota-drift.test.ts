@@ -179,7 +179,8 @@ test('snapshots count among the GiB of a project, in all and of their type, and 
   const typeId = newId<string>()
   const of = { ...named, typeId, cellId: newId<CellId>(), sagaId: null }
   await db.transaction(async (tx) => {
-    const kind = { specs: {}, zone: null, isBootable: false, isMultiattach: false, source: null }
+    const plain = { isBootable: false, isMultiattach: false, encryption: null }
+    const kind = { specs: {}, zone: null, ...plain, source: null }
     const state = { imageMetadata: null, fault: null, status: 'available' as const }
     await insertVolume(tx, { id: volumeId, ...of, ...kind, ...state, sizeGb: 3 })
     await insertSnapshot(tx, { id: newId<VolumeSnapshotId>(), volumeId, ...of, sizeGb: 3 })

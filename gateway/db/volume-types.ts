@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { lockRows } from '#common/db/lock-rows.ts'
@@ -7,6 +7,19 @@ import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { volumeTypeAccess, volumeTypes } from './schema/block-storage.ts'
 
+/** How volumes of a type are encrypted, by Cinder's names. Times as in ISO 8601. */
+export interface TypeEncryption {
+  readonly id: string
+  readonly provider: string
+  /** Null: the usual one. */
+  readonly cipher: string | null
+  /** In bits; null: as usual. */
+  readonly keySize: number | null
+  readonly controlLocation: string
+  readonly createdAt: string
+  readonly updatedAt: string | null
+}
+
 /** A kind of volumes. */
 export interface VolumeType {
   readonly id: string
@@ -14,6 +27,8 @@ export interface VolumeType {
   readonly description: string | null
   readonly isPublic: boolean
   readonly extraSpecs: Readonly<Record<string, string>>
+  /** How its volumes are encrypted; null: they are not. */
+  readonly encryption: TypeEncryption | null
   readonly createdAt: Date
   readonly updatedAt: Date | null
 }
@@ -28,6 +43,7 @@ export const TYPE_COLUMNS = {
   description: volumeTypes.description,
   is_public: volumeTypes.isPublic,
   extra_specs: volumeTypes.extraSpecs,
+  encryption: volumeTypes.encryption,
   created_at: volumeTypes.createdAt,
   updated_at: volumeTypes.updatedAt,
 } as const
@@ -39,6 +55,7 @@ interface TypeRow {
   readonly description: string | null
   readonly is_public: number | boolean
   readonly extra_specs: Readonly<Record<string, string>>
+  readonly encryption: TypeEncryption | null
   readonly created_at: Date
   readonly updated_at: Date | null
 }
@@ -50,6 +67,7 @@ export function typeOf(row: TypeRow): VolumeType {
     description: row.description,
     isPublic: Boolean(row.is_public),
     extraSpecs: row.extra_specs,
+    encryption: row.encryption,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -58,6 +76,13 @@ export function typeOf(row: TypeRow): VolumeType {
 /** Keeps the type from being deleted until the transaction ends; false when there is none. */
 export async function lockType(tx: Tx, id: string): Promise<boolean> {
   return (await lockRows(tx, volumeTypes, eq(volumeTypes.id, id))) === 1
+}
+
+/** The same, of a type whose volumes are encrypted, or of one whose volumes are not. */
+export async function lockTypeAs(tx: Tx, id: string, isEncrypted: boolean): Promise<boolean> {
+  const { encryption } = volumeTypes
+  const kind = isEncrypted ? isNotNull(encryption) : isNull(encryption)
+  return (await lockRows(tx, volumeTypes, and(eq(volumeTypes.id, id), kind))) === 1
 }
 
 const BY_ID = new Lookup<TypeRow>(
@@ -171,6 +196,15 @@ export async function mergeTypeSpecs(
     .set({ extraSpecs: merged as SQL<Readonly<Record<string, string>>>, updatedAt: sql`now(3)` })
     .where(eq(volumeTypes.id, id))
   return result.affectedRows === 1
+}
+
+/** Afterwards new volumes of a type that the transaction has locked are encrypted so; null: they are not. */
+export async function updateTypeEncryption(
+  tx: Tx,
+  id: string,
+  encryption: TypeEncryption | null,
+): Promise<void> {
+  await tx.orm.update(volumeTypes).set({ encryption }).where(eq(volumeTypes.id, id))
 }
 
 /** Afterwards neither the type nor any access to it exists. False when there was none. */

@@ -50,6 +50,7 @@ export type NewVolume = Pick<
   | 'sizeGb'
   | 'status'
   | 'isBootable'
+  | 'encryption'
   | 'isMultiattach'
   | 'source'
   | 'imageMetadata'

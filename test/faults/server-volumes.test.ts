@@ -52,6 +52,7 @@ function order(): ServerOrder & { readonly volumeId: VolumeId } {
       row: {
         ...{ projectId, userId, name: '', description: '', metadata: {}, typeId: null, specs: {} },
         ...{ zone: null, sizeGb: 1, isBootable: true, isMultiattach: false, source: null },
+        encryption: null,
         imageMetadata: null,
       },
     },

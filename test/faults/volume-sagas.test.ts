@@ -106,6 +106,7 @@ async function createdVolume(saga = createVolumeSaga): Promise<VolumeId> {
             metadata: {},
           },
           ...{ typeId: null, specs: {}, zone: null, sizeGb: 3, isBootable: false },
+          encryption: null,
           ...{ isMultiattach: false, source: null, imageMetadata: null, cellId, fault: null },
           ...{ status: 'creating', sagaId: id },
         }),

@@ -38,6 +38,7 @@ function poolView({ cell, store }: CellStore, isDetailed: boolean) {
       free_capacity_gb: store.freeGb,
       allocated_capacity_gb: store.promisedGb,
       multiattach: store.multiattach,
+      'weir:encrypts': store.encrypts === true,
       backend_state: store.isUp ? ('up' as const) : ('down' as const),
     },
   }

@@ -9,6 +9,7 @@ import {
 } from '../../app/volumes/transfers.ts'
 import type { Call, Handler } from '../../http/operation.ts'
 import { nextPage, pageLimit } from '../../http/pagination.ts'
+import { isSince } from '../../views/since.ts'
 import { transferSummary, transferView } from '../../views/volume/transfer.ts'
 
 type List = operations['listTransfers']
@@ -34,7 +35,8 @@ const listDetail: Handler<ListDetail> = async (call) => {
 
 const create: Handler<operations['createTransfer']> = async ({ app, context, body, links }) => {
   const { volume_id: volumeId, name = null, no_snapshots = false } = body.transfer
-  const request = { volumeId, name, takesSnapshots: !no_snapshots }
+  const mayBeEncrypted = isSince(context, '3.70')
+  const request = { volumeId, name, takesSnapshots: !no_snapshots, mayBeEncrypted }
   const transfer = await createTransfer(app.compute, context, request)
   return { body: { transfer: { ...transferView(transfer, links), auth_key: transfer.authKey } } }
 }

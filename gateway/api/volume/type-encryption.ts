@@ -1,34 +1,66 @@
-import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/volume.gen.ts'
-import { showType } from '../../app/volumes/types.ts'
-import type { Handler } from '../../http/operation.ts'
+import {
+  createTypeEncryption as create,
+  type EncryptionRequest,
+  noEncryption,
+  deleteTypeEncryption as remove,
+  showTypeEncryption as show,
+  updateEncryption,
+} from '../../app/volumes/type-encryption.ts'
+import type { Call, Handler } from '../../http/operation.ts'
+import { encryptionSpecs, typeEncryptionView } from '../../views/volume/type-encryption.ts'
 
-/** GET /v3/types/{type_id}/encryption: as Cinder answers for a type whose volumes are not encrypted. */
+type Asked = Call<operations['updateTypeEncryption']>['body']['encryption']
+
+function requestOf({ provider, cipher, key_size, control_location }: Asked): EncryptionRequest {
+  return { provider, cipher, keySize: key_size, controlLocation: control_location }
+}
+
+/** GET /v3/types/{type_id}/encryption: an empty object for a type whose volumes are not encrypted. */
 const showTypeEncryption: Handler<operations['showTypeEncryption']> = async (call) => {
-  await showType(call.app.db, call.context, call.params.type_id)
-  return { body: {} }
+  const { type, encryption } = await show(call.app.db, call.context, call.params.type_id)
+  return { body: encryption === null ? {} : typeEncryptionView(type, encryption) }
 }
 
 /** POST /v3/types/{type_id}/encryption */
 const createTypeEncryption: Handler<operations['createTypeEncryption']> = async (call) => {
-  await showType(call.app.db, call.context, call.params.type_id)
-  throw new Failure(
-    'invalid',
-    'Volumes cannot be encrypted here: there is no service that keeps their keys.',
-  )
+  const { app, context, params, body } = call
+  const made = await create(app.db, context, params.type_id, requestOf(body.encryption))
+  const specs = encryptionSpecs(made)
+  return {
+    body: { encryption: { ...specs, encryption_id: made.id, volume_type_id: params.type_id } },
+  }
 }
 
-/** GET, PUT and DELETE /v3/types/{type_id}/encryption/{key} */
-const noEncryption: Handler<operations['showTypeEncryptionKey']> = async (call) => {
-  const { type_id } = call.params
-  await showType(call.app.db, call.context, type_id)
-  throw new Failure('not-found', `Volume type encryption for type ${type_id} does not exist.`)
+/** GET /v3/types/{type_id}/encryption/{key}: as in Cinder, one of the properties. */
+const showTypeEncryptionKey: Handler<operations['showTypeEncryptionKey']> = async (call) => {
+  const { type_id, key } = call.params
+  const { type, encryption } = await show(call.app.db, call.context, type_id)
+  const view = encryption === null ? {} : typeEncryptionView(type, encryption)
+  const value = Object.entries(view).find(([name]) => name === key)?.[1]
+  if (value === undefined) throw noEncryption(type)
+  return { body: { [key]: value } }
+}
+
+/** PUT /v3/types/{type_id}/encryption/{key} */
+const updateTypeEncryption: Handler<operations['updateTypeEncryption']> = async (call) => {
+  const { app, context, params, body } = call
+  const asked = { ...requestOf(body.encryption), encryptionId: params.key }
+  const changed = await updateEncryption(app.db, context, params.type_id, asked)
+  return { body: { encryption: encryptionSpecs(changed) } }
+}
+
+/** DELETE /v3/types/{type_id}/encryption/{key} */
+const deleteTypeEncryption: Handler<operations['deleteTypeEncryption']> = async (call) => {
+  const { type_id, key } = call.params
+  await remove(call.app.db, call.context, type_id, key)
+  return {}
 }
 
 export const typeEncryptionHandlers = {
   createTypeEncryption,
-  deleteTypeEncryption: noEncryption,
+  deleteTypeEncryption,
   showTypeEncryption,
-  showTypeEncryptionKey: noEncryption,
-  updateTypeEncryption: noEncryption,
+  showTypeEncryptionKey,
+  updateTypeEncryption,
 }

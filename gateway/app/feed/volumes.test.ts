@@ -69,6 +69,7 @@ async function addVolume(change: { readonly sagaId?: SagaId } = {}): Promise<Vol
       sizeGb: 3,
       isBootable: false,
       isMultiattach: false,
+      encryption: null,
       source: null,
       imageMetadata: null,
       cellId,

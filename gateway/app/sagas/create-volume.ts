@@ -92,11 +92,12 @@ export function askCreate(
   work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
   const { cellId, operation, host } = asked
-  const { projectId, sizeGb, zone, specs, source } = asked.volume
+  const { projectId, sizeGb, zone, specs, source, encryption } = asked.volume
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
   const from = source === null ? {} : { source: readable(deps, source, cellId) }
   const near = host === undefined ? {} : { host }
-  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...from, ...near }
+  const sealed = encryption === null ? {} : { encryption }
+  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...sealed, ...from, ...near }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
 }
 

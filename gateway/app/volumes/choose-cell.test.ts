@@ -6,7 +6,14 @@ import type { Cell } from '../../cell-client/cell.ts'
 import { chooseVolumeCell, type VolumeCellRequest } from './choose-cell.ts'
 
 const AT = 1
-const REQUEST: VolumeCellRequest = { sizeGb: 4, zone: null, specs: {}, only: null, tried: [] }
+const REQUEST: VolumeCellRequest = {
+  sizeGb: 4,
+  zone: null,
+  specs: {},
+  encryption: null,
+  only: null,
+  tried: [],
+}
 
 function store(change: Partial<StoreSummary> = {}): StoreSummary {
   return {
@@ -64,6 +71,7 @@ test.each<[string, Cell, Partial<VolumeCellRequest>]>([
     cell('a', [store()]),
     { specs: { multiattach: '<is> True' } },
   ],
+  ['has no store that encrypts volumes', cell('a', [store()]), { encryption: { keyBits: 256 } }],
 ])('a cell that %s is not asked', (reason, only, change) => {
   const { trace, ...choice } = chooseVolumeCell([only], { ...REQUEST, ...change }, AT)
 
@@ -91,6 +99,7 @@ test('the trace has the filters in their order, and the cells that are left with
     'StoreFilter 1',
     'AvailabilityZoneFilter 0',
     'CapabilitiesFilter 0',
+    'EncryptionFilter 0',
   ])
   expect(trace.scores).toEqual([
     { candidate: 'a', score: 15, parts: { roomGb: 5, weight: 3 } },

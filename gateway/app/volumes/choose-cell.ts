@@ -1,5 +1,5 @@
 import type { CellId } from '#common/ids.ts'
-import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
+import type { StoreSummary, VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 
@@ -9,6 +9,8 @@ export interface VolumeCellRequest {
   readonly zone: string | null
   /** The extra specs of its type. */
   readonly specs: Readonly<Record<string, string>>
+  /** Null: it is not encrypted. */
+  readonly encryption: VolumeEncryption | null
   /** The cell of what it is made from; null: any. */
   readonly only: CellId | null
   /** Cells that refused it. */
@@ -96,6 +98,13 @@ const FILTERS: readonly (readonly [
         ? 'has no store that its type allows'
         : undefined,
   ],
+  [
+    'EncryptionFilter',
+    ({ summary }, request) =>
+      request.encryption !== null && encrypting(summary?.stores ?? [], request).length === 0
+        ? 'has no store that encrypts volumes'
+        : undefined,
+  ],
 ]
 
 /** The stores that are up, in the zone, and allowed by the specs of the type. */
@@ -107,6 +116,15 @@ function suitable(
     (store) =>
       store.isUp && (zone === null || store.zones.includes(zone)) && isAllowed(store, specs),
   )
+}
+
+/** Those of them in which it can be encrypted, if it is to be. */
+function encrypting(
+  stores: readonly StoreSummary[],
+  request: VolumeCellRequest,
+): readonly StoreSummary[] {
+  const fitting = suitable(stores, request)
+  return request.encryption === null ? fitting : fitting.filter(({ encrypts }) => encrypts === true)
 }
 
 /** True if a volume of a type with these extra specs may be in the store. */
@@ -126,7 +144,7 @@ export function isShared(specs: VolumeCellRequest['specs']): boolean {
 }
 
 function roomIn(cell: Cell, request: VolumeCellRequest): number {
-  const rooms = suitable(cell.summary?.stores ?? [], request).map(
+  const rooms = encrypting(cell.summary?.stores ?? [], request).map(
     ({ totalGb, promisedGb, freeGb }) => Math.min(totalGb - promisedGb, freeGb),
   )
   return Math.max(...rooms)

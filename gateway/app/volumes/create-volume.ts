@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { newId, type SagaId, type VolumeId } from '#common/ids.ts'
 import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
 import { queueTraces } from '../../db/traces.ts'
-import { lockType } from '../../db/volume-types.ts'
+import { lockType, lockTypeAs } from '../../db/volume-types.ts'
 import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -86,8 +86,15 @@ async function accept(
   return id
 }
 
-/** Afterwards the volume's row is there. Throws `not-found` for a type that was deleted meanwhile. */
+/** Afterwards the volume's row is there. Throws `not-found` for a type that was deleted meanwhile, and `conflict` for one that encrypts otherwise now. */
 export async function recordVolume(tx: Tx, row: NewVolume): Promise<void> {
-  if (row.typeId !== null && !(await lockType(tx, row.typeId))) throw typeNotFound(row.typeId)
+  const { typeId, encryption } = row
+  if (typeId !== null && !(await lockTypeAs(tx, typeId, encryption !== null))) {
+    if (!(await lockType(tx, typeId))) throw typeNotFound(typeId)
+    throw new Failure(
+      'conflict',
+      `Volume type ${typeId} has just begun or ceased to encrypt volumes. Try again.`,
+    )
+  }
   await insertVolume(tx, row)
 }

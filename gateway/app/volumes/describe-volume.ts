@@ -7,6 +7,7 @@ import type { RequestContext } from '../request-context.ts'
 import { isShared } from './choose-cell.ts'
 import { defaultType } from './default-types.ts'
 import { refuseLargeVolume } from './quotas.ts'
+import { encryptionOf } from './type-encryption.ts'
 import { typeNamed } from './types.ts'
 import { findSource, refuseUnlike, type WantedSource } from './volume-source.ts'
 
@@ -46,8 +47,9 @@ export async function describeVolume(
 ): Promise<DescribedVolume> {
   const { projectId, userId } = context
   const { type: _type, source: _source, ...named } = request
-  const { found, type, sizeGb, zone } = await settleRequest(deps, context, request)
+  const { found, type, encryption, sizeGb, zone } = await settleRequest(deps, context, request)
   const specs = type?.extraSpecs ?? {}
+  refuseSharedEncrypted(type?.id, specs, encryption)
   await refuseLargeVolume(deps.compute.db, projectId, sizeGb)
   refuseUnknownZone(deps.compute, zone)
   const row = {
@@ -62,6 +64,7 @@ export async function describeVolume(
     source: found?.source ?? null,
     imageMetadata: found?.imageMetadata ?? null,
     isMultiattach: isShared(specs),
+    encryption,
   }
   return { row, only: found?.cellId ?? null }
 }
@@ -76,7 +79,9 @@ async function settleRequest(
   const found = source === null ? null : await findSource(deps, context, source, asked)
   const like = found?.like ?? null
   const wanted = named === null ? undefined : await typeNamed(db, context, named)
-  const type = wanted ?? (like === null ? ((await defaultType(db, context)) ?? null) : like.type)
+  const chosen = wanted ?? (like === null ? await defaultType(db, context) : undefined)
+  const type = chosen ?? like?.type ?? null
+  const encryption = chosen === undefined ? (like?.encryption ?? null) : encryptionOf(chosen)
   const sizeGb = asked ?? like?.sizeGb
   if (sizeGb === undefined)
     throw new Failure(
@@ -84,7 +89,20 @@ async function settleRequest(
       "Invalid input received: Volume size 'None' must be an integer and greater than 0",
     )
   if (found !== null && like !== null) refuseUnlike(like, { sizeGb, zone, type }, found.source.kind)
-  return { found, type, sizeGb, zone: zone ?? like?.zone ?? null }
+  return { found, type, encryption, sizeGb, zone: zone ?? like?.zone ?? null }
+}
+
+/** A type can come to allow both by its extra specs. */
+function refuseSharedEncrypted(
+  typeId: string | undefined,
+  specs: NewVolume['specs'],
+  encryption: NewVolume['encryption'],
+): void {
+  if (encryption === null || !isShared(specs)) return
+  throw new Failure(
+    'invalid',
+    `Invalid volume: Volumes of type ${typeId} are encrypted, so several servers cannot use one at once (multiattach). Ask an administrator for a type without one of both.`,
+  )
 }
 
 function refuseUnknownZone({ cells }: Compute, zone: string | null): void {

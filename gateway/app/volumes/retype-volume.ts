@@ -6,6 +6,7 @@ import type { RequestContext } from '../request-context.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import { isAllowed, isShared } from './choose-cell.ts'
 import { chargeVolumes, refundVolumes } from './quotas.ts'
+import { encryptionOf } from './type-encryption.ts'
 import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
 import { showVolume } from './volumes.ts'
@@ -48,6 +49,11 @@ function refuseUnfit(volume: Volume, type: VolumeType): void {
     )
   if (typeId === type.id)
     throw new Failure('invalid', `Invalid volume: Volume ${id} has the type ${type.name} already.`)
+  if (volume.encryption?.keyBits !== encryptionOf(type)?.keyBits)
+    throw new Failure(
+      'invalid',
+      `Invalid volume: The type ${type.name} encrypts volumes otherwise than volume ${id} is, and a change of type leaves the content as it is. Create a volume of the type with this one as its source.`,
+    )
   if (status === 'in-use' && isMultiattach !== isShared(type.extraSpecs))
     throw new Failure(
       'invalid',

@@ -31,6 +31,8 @@ export interface TransferRequest {
   readonly volumeId: string
   readonly name: string | null
   readonly takesSnapshots: boolean
+  /** Also an encrypted volume. */
+  readonly mayBeEncrypted: boolean
 }
 
 /**
@@ -40,7 +42,7 @@ export interface TransferRequest {
 export async function createTransfer(
   deps: Deps,
   context: RequestContext,
-  { volumeId, name, takesSnapshots }: TransferRequest,
+  { volumeId, name, takesSnapshots, mayBeEncrypted }: TransferRequest,
 ): Promise<NewTransfer> {
   const { id: ofVolume } = await showVolume(deps, context, volumeId)
   const id = newId<string>()
@@ -52,6 +54,9 @@ export async function createTransfer(
         'invalid',
         `Invalid volume: Volume ${ofVolume} status must be available to transfer it, but is '${volume?.status ?? 'deleted'}'.`,
       )
+    // The sentence is Cinder's.
+    if (volume.encryption !== null && !mayBeEncrypted)
+      throw new Failure('invalid', 'Invalid volume: transferring encrypted volume is not supported')
     if (takesSnapshots) await refuseUnready(tx, ofVolume)
     await writeLockedVolume(tx, ofVolume, { status: 'awaiting-transfer' }, { isIntent: true })
     const of = { volumeId: ofVolume, projectId: volume.projectId, name, takesSnapshots }

@@ -70,7 +70,8 @@ export type NewType = Pick<VolumeType, 'name' | 'description' | 'isPublic' | 'ex
 
 /** Afterwards the type exists; one that is not public is given to no project. Throws `conflict` for a taken name. */
 export async function createType(db: Executor, given: NewType): Promise<VolumeType> {
-  const type: VolumeType = { ...given, id: newId(), createdAt: new Date(), updatedAt: null }
+  const made = { id: newId<string>(), encryption: null, createdAt: new Date(), updatedAt: null }
+  const type: VolumeType = { ...given, ...made }
   await insertType(db, type)
   return type
 }

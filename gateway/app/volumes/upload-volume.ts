@@ -47,6 +47,7 @@ export async function uploadVolume(
 ): Promise<{ readonly volume: Volume; readonly imageId: string }> {
   const volume = await showVolume(compute, context, id)
   const { mayBeInUse, visibility } = request
+  refuseEncrypted(volume)
   if (visibility === 'public') enforce(context, 'volume_extension:volume_actions:upload_public')
   const diskFormat = UPLOAD_FORMATS.find((known) => known === request.diskFormat)
   if (diskFormat === undefined || request.containerFormat !== 'bare')
@@ -73,6 +74,15 @@ export async function uploadVolume(
     throw error
   }
   return { volume: await showVolume(compute, context, id), imageId: order.imageId }
+}
+
+/** An image would show the content, or need a key that no image service keeps. */
+function refuseEncrypted({ id, encryption }: Volume): void {
+  if (encryption === null) return
+  throw new Failure(
+    'invalid',
+    `Invalid volume: Volume ${id} is encrypted, and its key does not leave its cell, so it cannot become an image. Make a snapshot of it, or create a volume of a type without encryption with it as its source, and upload that.`,
+  )
 }
 
 function orderOf(

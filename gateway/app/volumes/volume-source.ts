@@ -35,6 +35,8 @@ export interface LikeSource {
   /** Null: none. */
   readonly type: { readonly id: string; readonly extraSpecs: Volume['specs'] } | null
   readonly storeName: string | null
+  /** Null: it is not encrypted. */
+  readonly encryption: Volume['encryption']
 }
 
 /**
@@ -72,12 +74,12 @@ async function snapshotSource(
       `Invalid snapshot: Originating snapshot status must be one of 'available' values, but is '${status}'.`,
     )
   refuseUnreachable(compute, { cellId })
-  const { typeId, zone, storeName, isBootable, imageMetadata } = volume
+  const { typeId, zone, storeName, isBootable, imageMetadata, encryption } = volume
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
   return {
     source: { kind: 'snapshot', snapshotId: snapshot.id, volumeId },
     cellId,
-    like: { zone, sizeGb, type, storeName },
+    like: { zone, sizeGb, type, storeName, encryption },
     isBootable,
     imageMetadata,
   }
@@ -89,7 +91,7 @@ async function volumeSource(
   id: string,
 ): Promise<FoundSource> {
   const volume = await showVolume(compute, context, id)
-  const { cellId, typeId, status, zone, sizeGb, storeName } = volume
+  const { cellId, typeId, status, zone, sizeGb, storeName, encryption } = volume
   if (cellId === null || !SOURCES.has(status))
     throw new Failure(
       'invalid',
@@ -102,7 +104,7 @@ async function volumeSource(
   return {
     source: { kind: 'volume', volumeId: volume.id, attempt: volume.attempt, ...user },
     cellId,
-    like: { zone, sizeGb, type, storeName },
+    like: { zone, sizeGb, type, storeName, encryption },
     isBootable: volume.isBootable,
     imageMetadata: volume.imageMetadata,
   }

@@ -1,5 +1,5 @@
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
-import type { VolumeSource, VolumeState } from '#openapi/wire/cell-volume.ts'
+import type { VolumeEncryption, VolumeSource, VolumeState } from '#openapi/wire/cell-volume.ts'
 
 /** Cinder's words for what a volume does. */
 export const VOLUME_STATUSES = [
@@ -43,6 +43,8 @@ export interface Volume {
   readonly status: VolumeStatus
   readonly isDeleting: boolean
   readonly isBootable: boolean
+  /** Null: it is not encrypted. */
+  readonly encryption: VolumeEncryption | null
   readonly isMultiattach: boolean
   /** Servers get it without the right to write; null: its user has never said. */
   readonly isReadOnly: boolean | null

@@ -1,5 +1,6 @@
 import { boolean, index, int, json, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
 import { lockVersion, text255, time, token, uuid } from '#common/db/columns.ts'
+import type { TypeEncryption } from '../volume-types.ts'
 
 /** Kinds of volumes that users choose from. */
 export const volumeTypes = mysqlTable(
@@ -10,6 +11,8 @@ export const volumeTypes = mysqlTable(
     description: text('description'),
     isPublic: boolean('is_public').notNull(),
     extraSpecs: json('extra_specs').$type<Readonly<Record<string, string>>>().notNull(),
+    /** How its volumes are encrypted; null: they are not. */
+    encryption: json('encryption').$type<TypeEncryption>(),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at'),
     lockVersion: lockVersion(),

@@ -1,5 +1,6 @@
 import { boolean, index, int, json, mysqlTable, text, uniqueIndex } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
+import type { VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import type { StoredSource } from '../../app/volumes/volume.ts'
 
 /** A volume: what its user asked for, which cell has it, and what that cell last said. It is removed once it is gone. */
@@ -26,6 +27,8 @@ export const volumes = mysqlTable(
     /** Set by a delete; every later step of its creation is conditional on its absence. */
     isDeleting: boolean('is_deleting').notNull().default(false),
     isBootable: boolean('is_bootable').notNull().default(false),
+    /** How it is encrypted, as its type said when it was created; null: it is not. */
+    encryption: json('encryption').$type<VolumeEncryption>(),
     isMultiattach: boolean('is_multiattach').notNull().default(false),
     /** Servers get it without the right to write; null: its user has never said. */
     isReadOnly: boolean('is_read_only'),

@@ -34,7 +34,7 @@ export function volumeView(volume: Volume, context: RequestContext, parts: Volum
     volume_type: typeId === null ? null : (parts.typeNames.get(typeId) ?? null),
     volume_type_id: typeId,
     bootable: volume.isBootable ? ('true' as const) : ('false' as const),
-    encrypted: false as const,
+    encrypted: volume.encryption !== null,
     multiattach: volume.isMultiattach,
     snapshot_id: volume.source?.kind === 'snapshot' ? volume.source.snapshotId : null,
     source_volid: volume.source?.kind === 'volume' ? volume.source.volumeId : null,
