@@ -9,9 +9,11 @@ import { cellEngine } from '#test/env/cell-engine.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
+import { findVolumeKeys } from '../../db/volume-keys.ts'
 import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
 import { contentForHost, findSource } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
+import { newVolumeKey } from '../../volumes/volume-keys.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
@@ -38,6 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => cell?.[Symbol.asyncDispose]())
 
+const AES_256 = { keyBits: 256 } as const
 const signal = () => AbortSignal.timeout(10_000)
 const theStore = async () => (await readStores(running.cell.conductor.db))[0]!
 
@@ -45,14 +48,17 @@ function operationOn(): VolumeAttemptRef {
   return { id: newId<string>(), volumeId: newId<VolumeId>(), attempt: 1 }
 }
 
-async function createStart(operation = operationOn()) {
+async function createStart(operation = operationOn(), isEncrypted = false) {
   const { id: storeId, name: storeName } = await theStore()
   const place = { storeId, storeName, hostId: host.id, zone: 'nova' }
+  const { secrets } = running.cell.conductor
+  const key = newVolumeKey(secrets, operation.volumeId as VolumeId)
+  const sealed = isEncrypted ? { encryption: AES_256, key } : {}
   const sizes = { sizeGb: 2, limitGb: 1_000, startedAt: 1 }
   return {
     id: newId<SagaId>(),
     subject: operation.volumeId,
-    params: { operation, projectId: 'demo', place, ...sizes },
+    params: { operation, projectId: 'demo', place, ...sizes, ...sealed },
     work: workContext({}),
     before: queueAttempt(operation),
   }
@@ -61,16 +67,21 @@ async function createStart(operation = operationOn()) {
 const queueAttempt = (operation: VolumeAttemptRef) => (tx: Tx) =>
   queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null })
 
-async function madeVolume(): Promise<VolumeAttemptRef> {
+async function madeVolume(isEncrypted = false): Promise<VolumeAttemptRef> {
   const operation = operationOn()
-  const run = await running.cell.sagas.start(createVolumeSaga, await createStart(operation))
+  const run = await running.cell.sagas.start(
+    createVolumeSaga,
+    await createStart(operation, isEncrypted),
+  )
   expect(await run.finished).toBe('done')
   return operation
 }
 
 /** Where the volume still is, as words. */
 async function left({ volumeId }: VolumeAttemptRef): Promise<readonly string[]> {
-  const row = await findVolume(running.cell.conductor.db, volumeId as VolumeId)
+  const { db } = running.cell.conductor
+  const row = await findVolume(db, volumeId as VolumeId)
+  const keys = await findVolumeKeys(db, [volumeId], null)
   const { id } = await theStore()
   const stored = (await host.driver.volumes!.list(id, signal())).find(
     (each) => each.id === volumeId,
@@ -78,6 +89,7 @@ async function left({ volumeId }: VolumeAttemptRef): Promise<readonly string[]> 
   return [
     ...(row === undefined ? [] : [`row ${row.state} ${row.sizeGb}`]),
     ...(stored === undefined ? [] : [`stored ${stored.bytes / GIB}`]),
+    ...keys.map(() => 'key'),
   ]
 }
 
@@ -92,15 +104,15 @@ const done = <S extends { readonly label: string; readonly ends: string }>(trial
   trials.filter(({ ends }) => ends === 'done').map((trial) => [trial.label, trial] as const)
 
 test.each(done(trialsOf(createVolumeSaga)))(
-  'a create that %s makes one volume',
+  'a create that %s makes one volume, with its key',
   async (_, trial) => {
-    const start = await createStart()
+    const start = await createStart(operationOn(), true)
     await using engine = await cellEngine(running, trial.saga)
 
     const run = await engine.start(trial.saga, start)
 
     expect(await run.finished).toBe('done')
-    expect(await left(start.params.operation)).toEqual(['row available 2', 'stored 2'])
+    expect(await left(start.params.operation)).toEqual(['row available 2', 'stored 2', 'key'])
     await expectCounted()
   },
 )
@@ -204,7 +216,7 @@ async function deleteStart(operation: VolumeAttemptRef) {
 }
 
 test.each(done(trialsOf(deleteVolumeSaga)))('a delete that %s leaves nothing', async (_, trial) => {
-  const operation = await madeVolume()
+  const operation = await madeVolume(true)
   await using engine = await cellEngine(running, trial.saga)
 
   const run = await engine.start(trial.saga, await deleteStart(operation))
