@@ -220,6 +220,10 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack volume create --size 1 --type fast quick': {
     after: () => settled('volume show quick', /status +\| available/),
   },
+  'openstack volume create --size 1 --type sealed secret': {
+    after: () => settled('volume show secret', /status +\| available/),
+  },
+  'openstack volume show -c encrypted secret': { shows: /encrypted +\| True/ },
   'openstack volume create --size 1 --type shared --availability-zone north common': {
     after: () => settled('volume show common', /status +\| available/),
   },
