@@ -36,6 +36,8 @@ export async function findVolumeKeys(
 ): Promise<readonly SealedVolumeKey[]> {
   const named = volumes.length === 0 ? undefined : inArray(volumeKeys.volumeId, [...volumes])
   const given = server === null ? undefined : eq(volumeKeys.serverId, server)
+  // A condition without parts would be one that every key meets.
+  if (named === undefined && given === undefined) return []
   const rows = await db.orm
     .select({ volumeId: volumeKeys.volumeId, sealed: volumeKeys.sealed })
     .from(volumeKeys)
