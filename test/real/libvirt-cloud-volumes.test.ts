@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { POWER_STATES } from '#common/states/instance-states.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { callApi } from '#deploy/api/session.ts'
 import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import { run } from '#drivers/run.ts'
@@ -15,7 +16,8 @@ import { whyNoGuests } from './requirements.ts'
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'syslinux', 'openstack']
 const MIB = 1024 ** 2
-const STORE = 1024 * MIB
+/** A little more than the volume, so that the store still has its size free with a file of its own. */
+const STORE = 1040 * MIB
 const WRITTEN = 24 * MIB
 const COMMAND_MS = 120_000
 const poll = { timeout: 180_000, interval: 2_000 }
@@ -41,6 +43,12 @@ describe.skipIf(why !== undefined)(
       const north = await startLibvirtHost({ directory, name: 'north-1' })
       const define = ['pool-define-as', 'small', 'dir', '--target', pool]
       await north.run('virsh', ['-q', ...define], { timeoutMs: COMMAND_MS })
+      const pools = async () => {
+        const path = '/volume/v3/scheduler-stats/get_pools'
+        const admin = await checkout.signIn('weir-admin')
+        return (await callApi<{ pools: readonly object[] }>(admin, { method: 'GET', path })).pools
+      }
+      await waitFor('a pool', async () => (await pools()).length > 0, COMMAND_MS)
     }, 300_000)
 
     afterAll(async () => {
@@ -81,12 +89,6 @@ describe.skipIf(why !== undefined)(
 
     test('a store that is full, and a volume that is released late', async () => {
       const create = ['volume', 'create', '--size', '1', '--availability-zone', 'north', 'data']
-      const pools = async () => {
-        const path = '/volume/v3/scheduler-stats/get_pools'
-        const admin = await checkout.signIn('weir-admin')
-        return (await callApi<{ pools: readonly object[] }>(admin, { method: 'GET', path })).pools
-      }
-      await expect.poll(pools, poll).not.toEqual([])
       await openstack(...create)
       await expect.poll(statusOf, poll).toBe('available')
       const where = ['--flavor', 'm1.tiny', '--image', 'tiny', '--network', 'private']
@@ -132,6 +134,55 @@ describe.skipIf(why !== undefined)(
       await expect
         .poll(() => openstack('volume', 'list', '-f', 'value'), poll)
         .not.toContain('data')
+    }, 900_000)
+
+    test('what a guest writes to an encrypted volume is in no file, and is there after a detach and a start', async () => {
+      const marker = 'the-guest-wrote-this'
+      const asAdmin = ['--os-cloud', 'weir-admin']
+      const encryption = ['--encryption-provider', 'luks', '--encryption-control-location']
+      await openstack(...asAdmin, 'volume', 'type', 'create', ...encryption, 'front-end', 'sealed')
+      const zone = ['--availability-zone', 'north']
+      await openstack('volume', 'create', '--size', '1', '--type', 'sealed', ...zone, 'data')
+      await expect.poll(statusOf, poll).toBe('available')
+      const { id, encrypted } = await show('volume', 'data')
+      expect(encrypted).toBe(true)
+      const where = ['--flavor', 'm1.tiny', '--image', 'tiny', '--network', 'private']
+      await openstack('server', 'create', ...where, ...zone, 'writer')
+      await expect
+        .poll(() => openstack('console', 'log', 'show', 'writer').catch(() => ''), poll)
+        .toContain('READY')
+      const add = async () => {
+        await openstack('server', 'add', 'volume', 'writer', 'data')
+        await expect.poll(statusOf, poll).toBe('in-use')
+      }
+      const read = `echo r''ead=$(dd if=/dev/vdb bs=1 count=${marker.length} 2>/dev/null)=`
+
+      await add()
+      await inConsole(
+        `printf ${marker} | dd of=/dev/vdb conv=fsync 2>/dev/null; echo wri''tten`,
+        'written',
+      )
+      const [name] = (await readdir(pool)).filter((each) => each.includes(String(id)))
+      expect(name).toMatch(/\.luks$/)
+      const file = join(pool, name!)
+      const options = { timeoutMs: COMMAND_MS }
+      const header = await run('head', ['-c', '4', file], options)
+      expect(header.stdout).toBe('LUKS')
+      const searched = run('grep', ['-qaF', marker, file], options)
+      await expect(searched).rejects.toMatchObject({ detail: expect.stringMatching(/^exit 1:/) })
+      await openstack('server', 'remove', 'volume', 'writer', 'data')
+      await expect.poll(statusOf, poll).toBe('available')
+      await add()
+      await inConsole(read, `read=${marker}=`)
+      await openstack('server', 'stop', 'writer')
+      await expect.poll(powerOf, poll).toBe(POWER_STATES.shutdown)
+      await openstack('server', 'start', 'writer')
+      await expect.poll(powerOf, poll).toBe(POWER_STATES.running)
+      await inConsole(read, `read=${marker}=`)
+
+      await openstack('server', 'delete', '--wait', 'writer')
+      await openstack('volume', 'delete', 'data')
+      await expect.poll(() => readdir(pool), poll).not.toContain(name)
     }, 900_000)
   },
 )
