@@ -35,6 +35,9 @@ export async function createVolume(
   signal: AbortSignal,
 ): Promise<void> {
   const type = await typeOfStore(host, spec.store, signal)
+  // The cloud alone would have the key.
+  if (spec.encryption !== undefined)
+    throw new Failure('unsupported', 'Volumes of another cloud are not encrypted from here.')
   const content = await contentOf(host, spec, signal)
   const wanted = await takeOrAsk(host, spec, signal, () =>
     request(host, spec, type, content, signal),
