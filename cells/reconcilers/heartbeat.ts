@@ -37,7 +37,7 @@ export function heartbeat(
         summary: {
           ...cellSummary(hosts.all(), hosts.states(), scheduling),
           stuckSagas,
-          stores: await storeSummaries(db, hosts),
+          stores: await storeSummaries(db, hosts, conductor.storeRatio),
           release,
           wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),

@@ -19,8 +19,14 @@ export function promiseLimitGb({ totalBytes }: Pick<Store, 'totalBytes'>, ratio:
   return Math.floor((totalBytes * ratio) / GIB)
 }
 
+/** The GiB of the largest volume that a store can take: what it may still promise, and what it has free. */
+function roomGb({ totalBytes, freeBytes, promisedGb }: Store, ratio: number): number {
+  const freeGb = Math.floor((freeBytes * ratio) / GIB)
+  return Math.min(promiseLimitGb({ totalBytes }, ratio) - promisedGb, freeGb)
+}
+
 /** A store as its cell offers it to gateways. */
-export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
+export function storeSummary(store: Store, hosts: HostRegistry, ratio: number): StoreSummary {
   const { id, name, engine, totalBytes, freeBytes, promisedGb, multiattach, hostIds } = store
   const { unknownObjects, encrypts = false } = store
   const known = hostIds.flatMap((hostId) => hosts.get(hostId) ?? [])
@@ -32,6 +38,7 @@ export function storeSummary(store: Store, hosts: HostRegistry): StoreSummary {
     totalGb: Math.floor(totalBytes / GIB),
     freeGb: Math.floor(freeBytes / GIB),
     promisedGb,
+    roomGb: Math.max(roomGb(store, ratio), 0),
     unknownObjects,
     multiattach,
     encrypts,

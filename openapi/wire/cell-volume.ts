@@ -33,6 +33,8 @@ export const StoreSummary = Type.Object({
   promisedGb: Type.Integer({ minimum: 0 }),
   /** Volumes and snapshots in it that the cell made and does not know any more; absent: the cell does not look. */
   unknownObjects: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** The largest volume that it can take now; absent: the cell does not say. */
+  roomGb: Type.Optional(Type.Integer({ minimum: 0 })),
   multiattach: Type.Boolean(),
   /** Volumes in it can be encrypted; absent: they cannot, or the cell is of a release that did not know encryption. */
   encrypts: Type.Optional(Type.Boolean()),

@@ -3,7 +3,7 @@ import type { CellId } from '#common/ids.ts'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
-import { chooseVolumeCell, type VolumeCellRequest } from './choose-cell.ts'
+import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from './choose-cell.ts'
 
 const AT = 1
 const REQUEST: VolumeCellRequest = {
@@ -105,4 +105,15 @@ test('the trace has the filters in their order, and the cells that are left with
     { candidate: 'a', score: 15, parts: { roomGb: 5, weight: 3 } },
     { candidate: 'b', score: 10, parts: { roomGb: 10, weight: 1 } },
   ])
+})
+
+test('a cell has room if a store that the type allows has, or does not say', () => {
+  const full = store({ name: 'full', roomGb: 3 })
+  const other = store({ name: 'other', roomGb: 9, isUp: false })
+
+  expect(whyNoRoom(cell('a', [full, other]), REQUEST)).toBe(
+    'has no store with room for 4 GiB: full has room for 3',
+  )
+  expect(whyNoRoom(cell('a', [full, store({ roomGb: 4 })]), REQUEST)).toBeUndefined()
+  expect(whyNoRoom(cell('a', [full, store()]), REQUEST)).toBeUndefined()
 })

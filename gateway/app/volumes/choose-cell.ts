@@ -107,6 +107,15 @@ const FILTERS: readonly (readonly [
   ],
 ]
 
+/** Why no store of the cell has room for the volume, as far as the cell says; undefined: one has. */
+export function whyNoRoom({ summary }: Cell, request: VolumeCellRequest): string | undefined {
+  const stores = suitable(summary?.stores ?? [], request)
+  const mayFit = stores.some(({ roomGb }) => roomGb === undefined || roomGb >= request.sizeGb)
+  if (mayFit) return undefined
+  const rooms = stores.map(({ name, roomGb }) => `${name} has room for ${roomGb}`)
+  return `has no store with room for ${request.sizeGb} GiB: ${rooms.join(', ')}`
+}
+
 /** The stores that are up, in the zone, and allowed by the specs of the type. */
 function suitable(
   stores: readonly StoreSummary[],
