@@ -1114,6 +1114,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/volumes/{volume}/move": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id or name. */
+                readonly volume: components["parameters"]["volume"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Moves a volume that no server uses to another cell, with its id, name, metadata, type and quota.
+         * @description Its content is saved as an image, from which the other cell makes the volume; the image and the content in the former cell are then deleted. Until the other cell has all of it, the volume is in `maintenance` and stays where it is, and the operation can be cancelled. Volumes with snapshots are not moved. While a move runs, a repeat returns it.
+         */
+        readonly post: operations["moveVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/volumes/{volume}/trace": {
         readonly parameters: {
             readonly query?: never;
@@ -1481,7 +1504,7 @@ export interface components {
         readonly Operation: {
             /** Format: uuid */
             readonly id: string;
-            /** @description host-drain, server-move, cell-recovery, or the name of a saga. */
+            /** @description host-drain, server-move, volume-move, cell-recovery, or the name of a saga. */
             readonly kind: string;
             /** @enum {string} */
             readonly state: "running" | "done" | "failed" | "cancelled";
@@ -4636,6 +4659,47 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly moveVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key within a day creates nothing and returns the first result. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path: {
+                /** @description Its id or name. */
+                readonly volume: components["parameters"]["volume"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or its name. */
+                    readonly cell: string;
+                    readonly reason?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The operation that moves it; Location is its URL. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly showVolumeTrace: {

@@ -1849,7 +1849,7 @@ export interface components {
             /** @description GiB. */
             readonly size: number;
             /** @enum {string} */
-            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "deleting" | "error" | "error_deleting";
+            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "maintenance" | "deleting" | "error" | "error_deleting";
             readonly created_at: string;
             readonly updated_at: string | null;
             readonly availability_zone: string | null;

@@ -220,6 +220,7 @@ function wokenByWork(
   const moves = byRows(rows.moves)
   const recoveries = byRows(rows.recoveries)
   const volumes = byRows(rows.volumeDeletes)
+  const volumeMoves = byRows(rows.volumeMoves)
   const restarts = byRows(rows.restarts)
   const watch = watchWork(compute, {
     events: () => wake([numbering]),
@@ -228,12 +229,12 @@ function wokenByWork(
     kept: () => wake([kept]),
     snapshots: () => wake([snapshots, acts]),
     operations: () => wake([drains, moves, recoveries]),
-    volumes: () => wake([volumes]),
+    volumes: () => wake([volumes, volumeMoves]),
     restarts: () => wake([restarts]),
     sagas: () => wake([recovery]),
   })
   const ofServers = [intents, resizes, kept, snapshots, acts, drains, moves, recoveries, restarts]
-  return [run(watch), ...ofServers, volumes]
+  return [run(watch), ...ofServers, volumes, volumeMoves]
 }
 
 /** Those by rows that nothing wakes. */

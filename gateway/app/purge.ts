@@ -25,6 +25,7 @@ import { purgeResourceRuns } from '../db/resource-runs.ts'
 import { purgeServerMoves } from '../db/server-moves.ts'
 import { purgeProtections } from '../db/server-protections.ts'
 import { purgeMessages } from '../db/volume-messages.ts'
+import { purgeVolumeMoves } from '../db/volume-moves.ts'
 import { purgeDeadLetters } from '../db/webhook-dead-letters.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
@@ -74,6 +75,7 @@ export async function purge(
     server_protections: (rows) => purgeProtections(db, rows),
     guest_restarts: (rows) => purgeGuestRestarts(db, rows),
     resource_runs: (rows) => purgeResourceRuns(db, before(retention.deletedServersMs), rows),
+    volume_moves: (rows) => purgeVolumeMoves(db, rows),
     server_moves: (rows) => purgeServerMoves(db, rows),
     reconciler_rows: (rows) => purgeReconcilerRows(db, before(retention.operationsMs), rows),
     cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),

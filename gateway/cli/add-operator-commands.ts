@@ -18,6 +18,7 @@ import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
 import { addUsageCommand } from './commands/usage.ts'
 import { addVerifyCommand } from './commands/verify.ts'
+import { addVolumeCommands } from './commands/volume.ts'
 import { addWebhookCommands } from './commands/webhook.ts'
 import { addWhyCommand } from './commands/why.ts'
 import type { Operator } from './operator.ts'
@@ -28,6 +29,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addHostCommands(program, operator)
   addNodeCommands(program, operator)
   addServerCommands(program, operator)
+  addVolumeCommands(program, operator)
   addPolicyCommands(program, operator)
   addWhyCommand(program, operator)
   addVerifyCommand(program, operator)

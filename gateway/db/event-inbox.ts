@@ -42,7 +42,7 @@ export interface EventDetails {
   readonly volumeName?: string | null
   /** Of a snapshot, whose event has the id of its volume. */
   readonly snapshotId?: string
-  /** Of a volume that a server is to have, or to have no more. */
+  /** Of a volume that a server is to have, or to have no more, or that changes cells. */
   readonly volumeId?: string
   /** Of the image that a server's disk is to be saved as. */
   readonly imageId?: string

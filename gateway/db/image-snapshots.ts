@@ -7,8 +7,9 @@ import { images } from './schema/image.ts'
 /**
  * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
  * deleted when the server is unshelved. `move`: that of a server on its way to another cell, deleted when it runs there.
+ * `volume-move`: that of a volume on its way to another cell, deleted when the move has ended.
  */
-export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'move' | 'volume'
+export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'move' | 'volume' | 'volume-move'
 
 export interface SnapshotMark {
   /** The server or volume. */
@@ -146,16 +147,16 @@ export async function keepForMove(tx: Tx, serverId: string): Promise<void> {
 
 /**
  * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
- * longer shelved, or have changed cells; and those whose volume is not being uploaded to them. Images of a server or volume that a saga holds are
- * skipped: the saga has not reported yet.
+ * longer shelved, or have changed cells; and those whose volume is not being uploaded to them, or not moved any more. Images
+ * of a server or volume that a saga holds are skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
   select i.id from images i
   left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
   left join instance_mappings m on m.server_id = i.snapshot_of
   left join volumes v on v.id = i.snapshot_of
-  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move'))
-    and case when i.snapshot_for = 'volume' then
+  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move', 'volume-move'))
+    and case when i.snapshot_for in ('volume', 'volume-move') then
       v.id is null or (v.saga_id is null and v.status <> 'uploading')
     else s.server_id is null or m.server_id is null or (
       m.saga_id is null and m.is_deleting = false

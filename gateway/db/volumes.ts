@@ -171,6 +171,7 @@ export type VolumeChange = Partial<
     | 'isDeleting'
     | 'cellId'
     | 'attempt'
+    | 'lastAttempt'
     | 'triedCells'
     | 'cellVersion'
     | 'storeId'

@@ -26,7 +26,8 @@ const WAITING = sqlStatement(sql`
     exists (select 1 from instance_mappings where is_kept = true) as kept,
     exists (select 1 from images where snapshot_of > '') as snapshots,
     exists (select 1 from operations where state = 'running') as operations,
-    exists (select 1 from volumes where is_deleting = true and saga_id is null) as volumes,
+    exists (select 1 from volumes where is_deleting = true and saga_id is null)
+      or exists (select 1 from volume_moves where left_cell_id > '') as volumes,
     exists (select 1 from guest_restarts where due_at is not null) as restarts,
     ${ANY_ADOPTABLE} as sagas`)
 

@@ -113,6 +113,11 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
   './weir events --type host.state': { shows: /cordoned/ },
 })
 
+/** For a command that makes a volume or changes it. */
+const untilAvailable = (volume: string) => ({
+  after: () => settled(`volume show ${volume}`, /status +\| available/),
+})
+
 const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
   './weir server move first --cell south --wait': { shows: /STATE +done/ },
   './weir server where first': { shows: /south/ },
@@ -122,6 +127,9 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
     notTyped:
       "Debian's client does not know it; test/api/server-intents.test.ts sends the request.",
   },
+  'openstack volume create --size 1 --availability-zone north luggage': untilAvailable('luggage'),
+  './weir volume move luggage --cell south --wait': { shows: /STATE +done/ },
+  './weir why --volume luggage': { shows: /is available in cell south/ },
   './weir host drain south-1 --to-other-cells --wait': { shows: /STATE +done/ },
   './weir cell drain north --to-other-cells --wait': {
     before: () => machine.type('./weir host uncordon south-1'),
@@ -154,46 +162,29 @@ const settled = (command: string, shows: RegExp) =>
   )
 
 const VOLUMES = pageScript('docs/how-to/volumes.md', {
-  'openstack volume create --size 10 --availability-zone north data': {
-    after: () => settled('volume show data', /status +\| available/),
-  },
+  'openstack volume create --size 10 --availability-zone north data': untilAvailable('data'),
   'openstack volume list --long': { shows: /\| data +\|/ },
   './weir why --volume data': { shows: /Attempt 1, stores in cell north: .* was chosen/ },
   'openstack volume show data': { shows: /status +\| in-use/ },
-  'openstack server remove volume first data': {
-    after: () => settled('volume show data', /status +\| available/),
-  },
-  'openstack volume create --size 1 --image tiny source': {
-    after: () => settled('volume show source', /status +\| available/),
-  },
-  'openstack image create --volume source --disk-format qcow2 of-source': {
-    after: () => settled('volume show source', /status +\| available/),
-  },
+  'openstack server remove volume first data': untilAvailable('data'),
+  'openstack volume create --size 1 --image tiny source': untilAvailable('source'),
+  'openstack image create --volume source --disk-format qcow2 of-source': untilAvailable('source'),
   'openstack volume snapshot create --force --volume data before-upgrade': {
     after: () => settled('volume snapshot show before-upgrade', /status +\| available/),
   },
-  'openstack volume create --snapshot before-upgrade restored': {
-    after: () => settled('volume show restored', /status +\| available/),
-  },
+  'openstack volume create --snapshot before-upgrade restored': untilAvailable('restored'),
   'openstack volume snapshot create --volume root of-root': {
     after: () => settled('volume snapshot show of-root', /status +\| available/),
   },
-  'openstack volume create --size 1 --type fast quick': {
-    after: () => settled('volume show quick', /status +\| available/),
-  },
-  'openstack volume create --size 1 --type sealed secret': {
-    after: () => settled('volume show secret', /status +\| available/),
-  },
+  'openstack volume create --size 1 --type fast quick': untilAvailable('quick'),
+  'openstack volume create --size 1 --type sealed secret': untilAvailable('secret'),
   'openstack volume show -c encrypted secret': { shows: /encrypted +\| True/ },
-  'openstack volume create --size 1 --type shared --availability-zone north common': {
-    after: () => settled('volume show common', /status +\| available/),
-  },
+  'openstack volume create --size 1 --type shared --availability-zone north common':
+    untilAvailable('common'),
   'openstack --os-compute-api-version 2.60 server add volume first common': {
     after: () => settled('volume show common', /status +\| in-use/),
   },
-  'openstack volume create --size 1 present': {
-    after: () => settled('volume show present', /status +\| available/),
-  },
+  'openstack volume create --size 1 present': untilAvailable('present'),
   'openstack volume transfer request create --name gift present': {
     gives: { KEY: /auth_key +\| (\w+)/, TRANSFER: /\| id +\| (\S+)/ },
   },

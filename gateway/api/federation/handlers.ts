@@ -62,7 +62,7 @@ import { createJoinToken, deleteJoinToken, listJoinTokens } from './tokens.ts'
 import { testTunnels } from './tunnels.ts'
 import { showUsage } from './usage.ts'
 import { listVersions } from './versions.ts'
-import { showVolumeTrace } from './volumes.ts'
+import { moveVolume, showVolumeTrace } from './volumes.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -142,6 +142,7 @@ export const federationHandlers: HandlerTable<operations> = {
   showPlacementPolicy,
   showProjectQuota,
   showTrace,
+  moveVolume,
   showVolumeTrace,
   showWebhook,
   shutOutHost,

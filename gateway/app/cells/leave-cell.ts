@@ -4,6 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cell-client/cell-access.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
+import { countMovesAt } from '../../db/volume-moves.ts'
 import { countVolumesIn } from '../../db/volumes.ts'
 import { type OperatedCell, updateCell } from './operated-cells.ts'
 
@@ -59,10 +60,16 @@ async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> 
 
 async function assertNoVolumes(db: Executor, { id, name }: OperatedCell): Promise<void> {
   const volumes = await countVolumesIn(db, id)
+  const moves = await countMovesAt(db, id)
+  if (volumes === 0 && moves > 0)
+    throw new Failure(
+      'conflict',
+      `Cell ${name} is being given volumes of other cells, or has still to delete volumes that have left it (${moves}). Wait until it has, or cancel the moves: ./weir operation list`,
+    )
   if (volumes === 0) return
   throw new Failure(
     'conflict',
-    `Cell ${name} has ${volumes} ${volumes === 1 ? 'volume' : 'volumes'}. Delete them first.`,
+    `Cell ${name} has ${volumes} ${volumes === 1 ? 'volume' : 'volumes'}. Delete or move them first.`,
   )
 }
 

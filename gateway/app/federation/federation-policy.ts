@@ -64,6 +64,7 @@ export const FEDERATION_POLICY = {
   'federation:servers:repair': 'admin',
   'federation:servers:trace': 'admin',
   'federation:servers:verify': 'admin',
+  'federation:volumes:move': 'admin',
   'federation:volumes:trace': 'admin',
   'federation:tokens:create': 'admin',
   'federation:tokens:delete': 'admin',

@@ -2,6 +2,7 @@ import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { CellRef } from '../../cell-client/client.ts'
+import { runningVolumeMove } from '../../db/volume-moves.ts'
 import { findVolume, lockVolume, volumesInCell } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView, recordVolumeGone } from '../volumes/apply-view.ts'
@@ -30,6 +31,8 @@ async function applyCopy(
   { isReplaced }: Copied,
 ): Promise<void> {
   const { volumeId, attempt } = view
+  // Asked before the volume is read: where the move ends in between, the volume is read as this cell's.
+  const move = await runningVolumeMove(deps.db, volumeId)
   const volume = await findVolume(deps.db, volumeId)
   if (volume?.cellId === cell.id && volume.attempt === attempt) {
     if (!isReplaced && view.version <= volume.cellVersion) return
@@ -41,6 +44,7 @@ async function applyCopy(
     })
     return
   }
+  if (move?.toCellId === cell.id && move.attempt === attempt) return
   // The cell has not heard that the volume was assigned to it again, or the database here is older than the volume.
   if (volume?.cellId === cell.id && volume.attempt > attempt && volume.sagaId !== null) return
   const operation = { id: newId<string>(), volumeId, attempt }

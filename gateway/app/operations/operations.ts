@@ -23,6 +23,7 @@ import {
 import { continueRow, findStuckRow, listStuckRows } from '../../db/reconciler-rows.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
 import { cancelServerMove, findServerMove, SERVER_MOVE } from '../../db/server-moves.ts'
+import { cancelVolumeMove, VOLUME_MOVE } from '../../db/volume-moves.ts'
 import type { Compute } from '../compute.ts'
 import { isAllowed } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
@@ -168,6 +169,13 @@ async function cancelMove(db: Transactional, id: string): Promise<OperationRecor
   return findOperation(db, id)
 }
 
+/** Afterwards the volume stays in its cell, and the operation ends soon. Throws `conflict` once it has ended. */
+async function cancelMoveOfVolume(db: Transactional, id: string): Promise<OperationRecord> {
+  if (!(await db.transaction((tx) => cancelVolumeMove(tx, id))))
+    throw new Failure('conflict', `Operation ${id} has ended already.`)
+  return findOperation(db, id)
+}
+
 /**
  * Afterwards it does not go on; what it did stays done. Throws `not-found`, and `conflict` for what has ended
  * otherwise, or is a saga, which comes to its end by itself.
@@ -179,6 +187,7 @@ export async function cancelOperation(
 ): Promise<OperationRecord> {
   const { kind, state } = await findOwnOperation(db, caller, id, 'cancel')
   if (kind === SERVER_MOVE) return cancelMove(db, id)
+  if (kind === VOLUME_MOVE) return cancelMoveOfVolume(db, id)
   const drain = await findHostDrain(db, id)
   const recovery = await findCellRecovery(db, id)
   if (drain === undefined && recovery === undefined)

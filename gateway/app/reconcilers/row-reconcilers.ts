@@ -11,6 +11,7 @@ import { endMissing } from './end-missing.ts'
 import { evacuateFenced } from './evacuate-fenced.ts'
 import { finishDeletes } from './finish-deletes.ts'
 import { finishSnapshotDeletes, finishVolumeDeletes } from './finish-volume-deletes.ts'
+import { finishVolumeMoves } from './finish-volume-moves.ts'
 import { keptServers } from './kept-servers.ts'
 import { replicateBackups } from './replicate-backups.ts'
 import { restartGuests } from './restart-guests.ts'
@@ -46,6 +47,7 @@ export function rowReconcilers(compute: Compute, { processName, dueTimes }: Opti
     missing: endMissing(compute),
     volumeDeletes: finishVolumeDeletes(compute),
     snapshotDeletes: finishSnapshotDeletes(compute),
+    volumeMoves: finishVolumeMoves(compute),
   }
 }
 

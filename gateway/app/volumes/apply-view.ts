@@ -35,8 +35,9 @@ export async function applyVolumeView(
   return true
 }
 
-/** A cell knows nothing of attachments and transfers: a volume that it calls available may be in use, or offered. */
+/** A cell knows nothing of attachments, transfers and moves: a volume that it calls available may be in use, or offered. */
 function shownStatus({ status }: Volume, { state }: VolumeView): VolumeStatus {
+  if (status === 'maintenance' && (state === 'available' || state === 'uploading')) return status
   const isWhole = HOLDING.has(status) || status === 'awaiting-transfer'
   return state === 'available' && isWhole ? status : statusOf(state)
 }

@@ -12,6 +12,7 @@ export const VOLUME_STATUSES = [
   'in-use',
   'detaching',
   'awaiting-transfer',
+  'maintenance',
   'deleting',
   'error',
   'error_deleting',
@@ -55,6 +56,8 @@ export interface Volume {
   /** Null while no cell has it. */
   readonly cellId: CellId | null
   readonly attempt: number
+  /** The highest attempt in which a cell was asked to take it over from another; 0: none was. */
+  readonly lastAttempt: number
   readonly triedCells: readonly CellId[]
   readonly cellVersion: number
   readonly storeId: string | null

@@ -44,7 +44,7 @@ export const images = mysqlTable(
      */
     snapshotOf: uuid('snapshot_of'),
     /** image, backup or shelve. */
-    snapshotFor: token('snapshot_for', 8),
+    snapshotFor: token('snapshot_for', 16),
     /** How many backups of its server and type are kept once this one is there. */
     backupsKept: int('backups_kept'),
     createdAt: time('created_at').notNull(),

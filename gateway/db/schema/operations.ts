@@ -66,6 +66,25 @@ export const serverMoves = mysqlTable('server_moves', {
   failure: text('failure'),
 })
 
+/** The move of a volume to another cell; its operation has the kind `volume-move`. */
+export const volumeMoves = mysqlTable(
+  'volume_moves',
+  {
+    operationId: uuid('operation_id').primaryKey(),
+    volumeId: uuid('volume_id').notNull(),
+    toCellId: uuid('to_cell_id').notNull(),
+    /** In which the other cell is asked for it. */
+    attempt: int('attempt').notNull(),
+    /** An operator has cancelled it: the volume stays where it is. */
+    isCancelled: boolean('is_cancelled').notNull().default(false),
+    /** The cell in which the move has left content that is to be deleted; null: in none. */
+    leftCellId: uuid('left_cell_id'),
+    /** In which that cell has the content. */
+    leftAttempt: int('left_attempt'),
+  },
+  (t) => [index('volume_moves_volume').on(t.volumeId), index('volume_moves_left').on(t.leftCellId)],
+)
+
 /** What a drain has done about each server that was on its host, and the recovery of a cell about each that was in it. */
 export const drainMoves = mysqlTable(
   'drain_moves',

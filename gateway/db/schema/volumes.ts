@@ -39,6 +39,8 @@ export const volumes = mysqlTable(
     /** Null while no cell has it, and when none could make it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),
+    /** The highest attempt in which a cell was asked to take it over from another; 0: none was. */
+    lastAttempt: int('last_attempt').notNull().default(0),
     /** Ids of the cells that refused it, which are not asked again. */
     triedCells: json('tried_cells').$type<readonly string[]>().notNull(),
     /** The version of the cell's view that is shown; 0: none yet. */
