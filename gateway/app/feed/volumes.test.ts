@@ -20,6 +20,7 @@ import {
   queueAttached,
   queueAttachment,
 } from '../../db/volume-attachments.ts'
+import { beginVolumeMove, endVolumeMove } from '../../db/volume-moves.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
 import {
   findVolume,
@@ -279,6 +280,44 @@ test('a full copy shows what was missed, ends what is nowhere, and deletes what 
   expect(await findVolume(db, ended)).toBeUndefined()
   expect(await findVolume(db, lost)).toMatchObject({ status: 'error', cellId: null })
   expect(await findVolume(db, beginning)).toMatchObject({ status: 'creating', cellId })
+})
+
+test('a full copy spares what another cell makes of a volume that moves there, until the move has failed', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  const from = cellId
+  const to = await addCell(db, newId())
+  const move = await db.transaction((tx) =>
+    beginVolumeMove(tx, {
+      ...{ subjectId: id, subject: 'moving', cellId: from, toCellId: to, attempt: 2 },
+      ...{ reason: null, userId: 'user', requestId: 'req-1' },
+    }),
+  )
+  cellId = to
+
+  expect(await resync([view(id, { attempt: 2 })])).toEqual([])
+  expect(await findVolume(db, id)).toMatchObject({ cellId: from, attempt: 1 })
+  await db.transaction((tx) =>
+    endVolumeMove(tx, { id: move!, volumeId: id, cellId: from }, 'failed', 'No room.'),
+  )
+
+  expect(await resync([view(id, { attempt: 2 })])).toEqual([id])
+  expect(await findVolume(db, id)).toMatchObject({ cellId: from, attempt: 1 })
+})
+
+test('a volume that moves stays in maintenance, whatever its cell says of its upload, until it is broken', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  await mark(id, { status: 'maintenance' })
+
+  await apply([
+    shown(view(id, { version: 3, state: 'uploading' })),
+    shown(view(id, { version: 4 })),
+  ])
+  expect(await findVolume(db, id)).toMatchObject({ status: 'maintenance', cellVersion: 4 })
+  await apply([shown(view(id, { version: 5, state: 'error' }))])
+
+  expect(await findVolume(db, id)).toMatchObject({ status: 'error' })
 })
 
 test('a copy of a database that replaced the cell’s counts, though its versions are lower', async () => {
