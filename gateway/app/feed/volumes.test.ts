@@ -293,6 +293,7 @@ test('a full copy spares what another cell makes of a volume that moves there, u
       ...{ reason: null, userId: 'user', requestId: 'req-1' },
     }),
   )
+  await mark(id, { status: 'maintenance', lastAttempt: 2 })
   cellId = to
 
   expect(await resync([view(id, { attempt: 2 })])).toEqual([])
@@ -303,6 +304,27 @@ test('a full copy spares what another cell makes of a volume that moves there, u
 
   expect(await resync([view(id, { attempt: 2 })])).toEqual([id])
   expect(await findVolume(db, id)).toMatchObject({ cellId: from, attempt: 1 })
+})
+
+test('a volume that moved after the backup is kept, and is that cell’s once the former says that it has it no more', async () => {
+  const id = await addVolume()
+  await apply([shown(view(id))])
+  const from = cellId
+  const to = await addCell(db, newId())
+  const copyOf = async (cell: CellId, volumes: readonly VolumeView[]) => {
+    cellId = cell
+    return resync(volumes)
+  }
+
+  expect(await copyOf(to, [view(id, { attempt: 2 })])).toEqual([])
+  expect(await findVolume(db, id)).toMatchObject({ cellId: from, attempt: 1 })
+  await copyOf(from, [])
+  expect(await findVolume(db, id)).toMatchObject({ cellId: null, status: 'error' })
+  expect(await copyOf(to, [view(id, { attempt: 2 })])).toEqual([])
+
+  const there = { cellId: to, attempt: 2, lastAttempt: 2, status: 'available', fault: null }
+  expect(await findVolume(db, id)).toMatchObject(there)
+  expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
 })
 
 test('a volume that moves stays in maintenance, whatever its cell says of its upload, until it is broken', async () => {
