@@ -111,7 +111,7 @@ async function movable(): Promise<MoveVolumeParams> {
       ...{ id, projectId, userId: 'user', name: null, description: null, metadata: {} },
       ...{ typeId: null, specs: {}, zone: 'nova', sizeGb: 3, isBootable: false },
       ...{ isMultiattach: false, source: null, imageMetadata: null, cellId: north.id },
-      ...{ status: 'available', fault: null, sagaId: null },
+      ...{ status: 'available', encryption: null, fault: null, sagaId: null },
     })
     await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, gigabytes: 3 })
   })

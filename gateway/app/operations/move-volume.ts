@@ -89,8 +89,8 @@ async function refuseNow(compute: Compute, volume: Volume, to: OperatedCell): Pr
       volume,
       `cell ${to.name} is still deleting what it had of it. Repeat the request in a minute.`,
     )
-  const { sizeGb, specs } = volume
-  const wanted = { sizeGb, specs, zone: null, only: null, tried: [] }
+  const { sizeGb, specs, encryption } = volume
+  const wanted = { sizeGb, specs, encryption, zone: null, only: null, tried: [] }
   const choice = chooseVolumeCell([cell], wanted, clock.now())
   if (choice.chosen === undefined) throw unmovable(volume, `${choice.reason}.`)
   const full = whyNoRoom(cell, wanted)

@@ -10,9 +10,14 @@ interface Attached {
 
 /** Throws `conflict`, with what to do, for a volume that cannot change cells now. */
 export function refuseUnmovable(volume: Volume, { attachments, snapshots }: Attached): void {
-  const { status, cellId, isDeleting, sagaId } = volume
+  const { status, cellId, encryption, isDeleting, sagaId } = volume
   if (isDeleting) throw unmovable(volume, 'it is being deleted.')
   if (cellId === null) throw unmovable(volume, 'it is in no cell. Delete it.')
+  if (encryption !== null)
+    throw unmovable(
+      volume,
+      'it is encrypted, and its key does not leave its cell. Create a volume of a type without encryption with it as its source, and move that.',
+    )
   const isHeld = attachments > 0 || (status !== 'available' && HOLDING.has(status))
   if (isHeld) throw unmovable(volume, 'a server uses it. Detach it first.')
   if (status === 'awaiting-transfer')
