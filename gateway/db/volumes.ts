@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, inArray, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { columnsOf, tableLookup } from '#common/db/table-lookup.ts'
@@ -230,13 +230,14 @@ export async function volumesInCell(
   return rows.map(fromRow)
 }
 
-/** The volumes of a lost cell that are not shown as lost yet, or are to be deleted. */
+/** The volumes of a lost cell that are not shown as lost yet, or are to be deleted; not those that are moving to another cell. */
 export async function volumesLeftIn(
   db: Executor,
   cellId: CellId,
   max: number,
 ): Promise<readonly VolumeId[]> {
-  const isLeft = or(eq(volumes.isDeleting, true), ne(volumes.status, 'error'))
+  const isMoving = sql`(${volumes.status} = 'maintenance' and ${volumes.sagaId} is not null)`
+  const isLeft = or(eq(volumes.isDeleting, true), and(ne(volumes.status, 'error'), not(isMoving)))
   const rows = await db.orm
     .select({ id: volumes.id })
     .from(volumes)

@@ -11,11 +11,18 @@ import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { type MoveVolumeParams, moveVolumeSaga } from '#gateway/app/sagas/move-volume.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
+import { takeVolumeFromLostCell } from '#gateway/app/volumes/take-from-lost-cell.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { operations, volumeMoves } from '#gateway/db/schema/operations.ts'
 import { cancelVolumeMove, contentLeft, runningVolumeMove } from '#gateway/db/volume-moves.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
-import { findVolume, insertVolume, lockVolume, writeLockedVolume } from '#gateway/db/volumes.ts'
+import {
+  findVolume,
+  insertVolume,
+  lockVolume,
+  volumesLeftIn,
+  writeLockedVolume,
+} from '#gateway/db/volumes.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { CoreEnv, work } from '../env/compute-core.ts'
 import type { ScriptedCell } from '../env/scripted-cell.ts'
@@ -285,6 +292,24 @@ test('a delete by force that comes between is not undone, and nothing is left', 
   })
   await waitFor('nothing there', async () => !held.get(south)!.has(params.volumeId), LIMIT_MS)
   expect((await operationOf(params))?.state).toBe('failed')
+})
+
+test('a volume whose cell is lost while the other makes it is saved by its move', async () => {
+  const params = await movable()
+  const { overrides } = south
+  const left: (readonly VolumeId[])[] = []
+  south.overrides = {
+    ...overrides,
+    'volume.create': async (ask) => {
+      left.push(await volumesLeftIn(env.db, north.id, 1_000))
+      await takeVolumeFromLostCell(env.db, core.cells.cell(north.id)!, params.volumeId)
+      return overrides['volume.create']!(ask)
+    },
+  }
+  await move(params)
+
+  expect(left.flat()).not.toContain(params.volumeId)
+  await expectIn(south, params, 2)
 })
 
 test('what was left in an unreachable cell is wanted gone until that cell is back', async () => {

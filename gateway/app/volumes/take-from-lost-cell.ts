@@ -11,7 +11,8 @@ import { recordVolumeGone } from './apply-view.ts'
 
 /**
  * Afterwards a volume of a lost cell is gone if it was to be deleted, and else in error and attached to no server. It
- * stays the cell's: no other can have its content, and if the cell comes back, so does the volume.
+ * stays the cell's: no other can have its content, and if the cell comes back, so does the volume. One that is moving to
+ * another cell is left to its move.
  */
 export function takeVolumeFromLostCell(
   db: Transactional,
@@ -22,6 +23,8 @@ export function takeVolumeFromLostCell(
     const volume = await lockVolume(tx, id)
     if (volume?.cellId !== cellId) return
     if (volume.isDeleting) return recordVolumeGone(tx, cellId, volume, volume.attempt)
+    // The other cell may have all of it, or the move gives up: then it is lost.
+    if (volume.status === 'maintenance' && volume.sagaId !== null) return
     const fault = `Cell ${name} was declared lost, and its stores with it.`
     // The guests of a lost cell are stopped, and their servers are built again without it.
     for (const attachment of await attachmentsOfVolumes(tx, [id])) {
