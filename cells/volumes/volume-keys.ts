@@ -24,7 +24,7 @@ export async function withVolumeKeys<O extends HostOperation>(
   operation: O,
   payload: Ask<O>,
 ): Promise<Ask<O>> {
-  const need = needOf(operation, payload)
+  const need = NEEDS[operation]?.(payload)
   if (need === undefined) return payload
   const found = await findVolumeKeys(db, need.volumes, need.server)
   if (found.length === 0) return payload
@@ -44,33 +44,24 @@ interface Need {
   readonly server: string | null
 }
 
-/** Undefined for work that opens no volume. */
-function needOf<O extends HostOperation>(operation: O, payload: Ask<O>): Need | undefined {
-  switch (operation) {
-    case 'volume-create': {
-      const { operation: ref, from } = payload as Ask<'volume-create'>
-      const source = from !== undefined && 'volumeId' in from ? [from.volumeId] : []
-      return { volumes: [ref.volumeId, ...source], server: null }
-    }
-    case 'volume-snapshot':
-      return { volumes: [(payload as Ask<'volume-snapshot'>).operation.volumeId], server: null }
-    case 'volume-attach': {
-      const { operation: of, attachment } = payload as Ask<'volume-attach'>
-      return { volumes: [attachment.volumeId], server: of.serverId }
-    }
-    case 'spawn': {
-      const { operation: of, build } = payload as Ask<'spawn'>
-      // Most servers have none, and their boots wait for no further query.
-      return build.volumes && { volumes: idsOf(build.volumes), server: of.serverId }
-    }
-    case 'act': {
-      const { operation: of, act } = payload as Ask<'act'>
-      const volumes = 'build' in act ? idsOf(act.build.volumes ?? []) : []
-      return { volumes, server: of.serverId }
-    }
-    default:
-      return undefined
-  }
+/** Of the work that opens volumes. */
+const NEEDS: { readonly [O in HostOperation]?: (asked: Ask<O>) => Need | undefined } = {
+  'volume-create': ({ operation, from }) => {
+    const source = from !== undefined && 'volumeId' in from ? [from.volumeId] : []
+    return { volumes: [operation.volumeId, ...source], server: null }
+  },
+  'volume-snapshot': ({ operation }) => ({ volumes: [operation.volumeId], server: null }),
+  'volume-attach': ({ operation, attachment }) => {
+    return { volumes: [attachment.volumeId], server: operation.serverId }
+  },
+  // Most servers have none, and their boots wait for no further query.
+  spawn: ({ operation, build }) => {
+    return build.volumes && { volumes: idsOf(build.volumes), server: operation.serverId }
+  },
+  act: ({ operation, act }) => {
+    const volumes = 'build' in act ? idsOf(act.build.volumes ?? []) : []
+    return { volumes, server: operation.serverId }
+  },
 }
 
 function idsOf(volumes: readonly { readonly volumeId: string }[]): readonly string[] {

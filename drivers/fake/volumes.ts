@@ -39,17 +39,8 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       onVolume('extendVolume', volume, signal, () => folder.grow(volume.id, bytes)),
     snapshot: (volume, snapshot, signal) =>
       onVolume('snapshotVolume', volume, signal, () => folder.keepSnapshot(volume.id, snapshot)),
-    // The content is raw whatever format is asked for, and says so.
     export: (volume, _format, signal) =>
-      onVolume('exportVolume', volume, signal, () => {
-        const { bytes } = folder.get(volume.id)
-        if (folder.isEncrypted(volume.id))
-          throw new Failure(
-            'unsupported',
-            `Volume ${volume.id} is encrypted, and is made into no image.`,
-          )
-        return simulatedDisk(`fake volume ${volume.id} of ${bytes} bytes`)
-      }),
+      onVolume('exportVolume', volume, signal, () => exported(folder, volume.id)),
     revert: (volume, snapshot, signal) =>
       onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
     destroySnapshot: (volume, snapshot, signal) =>
@@ -84,6 +75,14 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         rewire(host, guest, left, 'detached')
       }),
   }
+}
+
+/** The content is raw whatever format is asked for, and says so. */
+function exported(folder: VolumeFolder, id: VolumeId) {
+  const { bytes } = folder.get(id)
+  if (folder.isEncrypted(id))
+    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
+  return simulatedDisk(`fake volume ${id} of ${bytes} bytes`)
 }
 
 /** Throws `conflict` for a guest whose memory is kept, which knows its disks. */

@@ -195,7 +195,8 @@ test('several servers cannot use one, and a type cannot promise both', async () 
 test('a type that a volume has keeps its encryption', async () => {
   const id = await volume()
   const { body } = await demo.get(`${ROOT}/volumes/${id}`, { version: '3.63' })
-  const path = `${ROOT}/types/${(body['volume'] as StoredBody)['volume_type_id']}/encryption`
+  const { volume_type_id } = body['volume'] as { readonly volume_type_id: string }
+  const path = `${ROOT}/types/${volume_type_id}/encryption`
   const { encryption_id } = (await admin.get(path)).body as { encryption_id: string }
 
   const changed = await admin.put(`${path}/${encryption_id}`, { encryption: { key_size: 256 } })

@@ -24,11 +24,11 @@ export interface VolumesHarness extends DriverHarness {
   /** What an encrypted volume holds; absent: volumes have no content. */
   readonly sealed?: {
     /** Fills the beginning with this byte. */
-    put(volume: VolumeRef, key: string, byte: number): Promise<void>
+    readonly put: (volume: VolumeRef, key: string, byte: number) => Promise<void>
     /** True if the key opens it and the beginning is this byte. */
-    has(volume: VolumeRef, key: string, byte: number): Promise<boolean>
+    readonly has: (volume: VolumeRef, key: string, byte: number) => Promise<boolean>
     /** The bytes in the store. */
-    raw(volume: VolumeRef): Promise<Buffer>
+    readonly raw: (volume: VolumeRef) => Promise<Buffer>
   }
   /** The size of a small volume; absent: 4 MiB. */
   readonly unitBytes?: number

@@ -148,5 +148,5 @@ export const createVolumeSaga: Saga<Conductor, CreateVolumeParams> = {
   name: 'create-volume',
   version: 1,
   steps: [claim, create, finish],
-  withoutSecrets: ({ key: _, ...params }) => params,
+  withoutSecrets: ({ key: _key, ...params }) => params,
 }
