@@ -229,9 +229,10 @@ describe('allocations', () => {
     ])
     expect((await ask(`${groups}&group_policy=isolate`)).body['allocation_requests']).toEqual([])
     const named = 'resources_CPU=VCPU:1&required_X=COMPUTE_NODE&same_subtree=_X,_CPU'
-    expect((await ask(named)).body['allocation_requests']).toMatchObject([
-      { mappings: { _X: [host], _CPU: [host] } },
-    ])
+    // Placement counts a group that asks for no resources, too.
+    expect((await ask(named)).status).toBe(400)
+    const { body: found } = await ask(`${named}&group_policy=none`)
+    expect(found['allocation_requests']).toMatchObject([{ mappings: { _X: [host], _CPU: [host] } }])
 
     const before = (suffix: string, version: Microversion) =>
       get(`/allocation_candidates?resources=VCPU:1&resources${suffix}=VCPU:1`, version)

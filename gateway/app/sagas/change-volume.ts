@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, CellId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import { queueFreeVolumeLock, queueHeldStatus, queueVolumeLock } from '../../db/held-volumes.ts'
+import { queueHeldStatus, queueHold, queueVolumeLock } from '../../db/held-volumes.ts'
 import { findMapping, queueServerRelease, queueTakeServer } from '../../db/instance-mappings.ts'
 import { queueActionEnd, queueActions } from '../../db/server-actions.ts'
 import { StaleRevision } from '../../db/stale-revision.ts'
@@ -55,8 +55,8 @@ const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
     else {
       queueVolumeLock(tx, volumeId)
       queueDetaching(tx, attachmentId, () => new StaleRevision(`Volume ${volumeId}`))
+      queueHeldStatus(tx, volumeId)
     }
-    queueHeldStatus(tx, volumeId)
     queueActions(tx, [actionOf(params, work.requestId, null)])
     return volume
   },
@@ -80,7 +80,7 @@ function hold(
   { volumeAttempt: attempt, isShared: isMultiattach, isReadOnly = false }: Taken,
 ): void {
   const isStale = () => new StaleRevision(`Volume ${volumeId}`)
-  queueFreeVolumeLock(tx, { id: volumeId, cellId, attempt, isMultiattach, isReadOnly }, isStale)
+  queueHold(tx, { id: volumeId, cellId, attempt, isMultiattach, isReadOnly }, isStale)
   const wanted = { id, volumeId, serverId, tag, deletesVolume, isRoot: false, device: null }
   queueAttachment(tx, wanted, isStale)
 }
