@@ -286,6 +286,12 @@ test('a cell whose stores are full is refused before anything is saved', async (
 
   expect(await show(id)).toMatchObject({ status: 'available' })
   expect(await cellOf(filler)).toBe(south.name)
+
+  await demo.delete(`${ROOT}/volumes/${filler}`)
+  await waitFor('it to be gone', async () => {
+    return (await demo.get(`${ROOT}/volumes/${filler}`)).status === 404
+  })
+  expect(await moved(id)).toMatchObject({ state: 'done' })
 })
 
 // It takes as long as a cell needs to be missed and to come back.

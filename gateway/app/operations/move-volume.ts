@@ -1,5 +1,6 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
@@ -14,7 +15,7 @@ import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { moveVolumeSaga } from '../sagas/move-volume.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
-import { chooseVolumeCell, whyNoRoom } from '../volumes/choose-cell.ts'
+import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from '../volumes/choose-cell.ts'
 import { refuseUnmovable, unmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { findOperation } from './operations.ts'
@@ -93,8 +94,24 @@ async function refuseNow(compute: Compute, volume: Volume, to: OperatedCell): Pr
   const wanted = { sizeGb, specs, encryption, zone: null, only: null, tried: [] }
   const choice = chooseVolumeCell([cell], wanted, clock.now())
   if (choice.chosen === undefined) throw unmovable(volume, `${choice.reason}.`)
-  const full = whyNoRoom(cell, wanted)
+  const full = await whyStillNoRoom(compute, cell, wanted)
   if (full !== undefined) throw unmovable(volume, `cell ${cell.name} ${full}.`)
+}
+
+/** Cells tell each second how much room they have: what was deleted just before takes none in what they tell by then. */
+const TOLD_WITHIN_MS = 2_500
+const POLL_MS = 100
+
+async function whyStillNoRoom(
+  { cells, clock }: Compute,
+  cell: Cell,
+  wanted: VolumeCellRequest,
+): Promise<string | undefined> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const full = whyNoRoom(cells.cell(cell.id) ?? cell, wanted)
+    if (full === undefined || waitedMs >= TOLD_WITHIN_MS) return full
+    await clock.sleep(POLL_MS)
+  }
 }
 
 async function begin(
