@@ -65,9 +65,9 @@ export async function instanceAct(
   work: WorkContext,
 ): Promise<CellAnswer<'instance.act'>> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const before = await answeredBefore(cell, ask)
+    // In this order: an instance that shows what the same request has begun meanwhile is followed by its record.
     const instance = await findPresent(cell, ask)
-    if (before) return { view: instanceView(instance) }
+    if (await answeredBefore(cell, ask)) return { view: instanceView(await findPresent(cell, ask)) }
     const view = await begin(cell, ask, instance, work)
     if (view !== undefined) return { view }
   }

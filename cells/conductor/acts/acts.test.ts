@@ -1,6 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
+import type { Database } from '#common/db/database.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { FaultyMethod } from '#drivers/fake/faults.ts'
@@ -13,6 +14,7 @@ import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
 import { allocations } from '../../db/schema/placement.ts'
 import { migrationsOf } from '../../db/server-migrations.ts'
+import { instanceAct } from '../../handlers/instance-act.ts'
 import { auditAllocations } from '../../reconcilers/allocation-audit.ts'
 import { type ActParams, actSaga, sealedAct } from '../sagas/act.ts'
 
@@ -92,6 +94,48 @@ async function gone(operation: OperationRef): Promise<void> {
   const { held: all, counted } = await usageOf(running)
   expect(counted).toBe(all)
 }
+
+/** Does this once, after the first query that it answers. */
+function afterFirstRead(db: Database, work: () => Promise<unknown>): Database {
+  let isFirst = true
+  return new Proxy(db, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      const method = value.bind(target) as (...args: unknown[]) => unknown
+      if (name !== 'rows') return method
+      return async (...args: unknown[]) => {
+        const rows = await method(...args)
+        if (isFirst) {
+          isFirst = false
+          await work()
+        }
+        return rows
+      }
+    },
+  })
+}
+
+test('a request that comes twice at once is accepted twice, and carried out once', async () => {
+  const operation = await cell.activeServer(small)
+  const asked = {
+    operation: { ...operation, id: newId<string>() },
+    act: { name: 'stop' } as const,
+  }
+  const { conductor } = running.cell
+  const first = () => cell.ask('instance.act', asked)
+  const db = afterFirstRead(conductor.db as Database, first)
+
+  const { view } = await instanceAct(
+    { ...running.cell, conductor: { ...conductor, db } },
+    asked,
+    workContext({}),
+  )
+
+  expect(view.taskState).toBe('powering-off')
+  await expect.poll(() => settled(operation)).toBe('stopped')
+  await gone(operation)
+})
 
 describe('acts that change the properties of a server', () => {
   test.each(['create-image', 'create-backup'] as const)(
