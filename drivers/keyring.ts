@@ -44,7 +44,7 @@ export class Keyring implements VolumeKeys {
       })
   }
 
-  /** Throws `conflict` for a volume whose key nobody holds. */
+  /** Throws `conflict` for a volume whose key the host does not have. */
   keyOf(id: VolumeId): string {
     const kept = this.#kept.get(id)
     if (kept !== undefined) return kept.key

@@ -71,7 +71,7 @@ export interface VolumeKeys {
 
 export interface VolumeKey {
   readonly id: VolumeId
-  /** A passphrase that nobody can guess. */
+  /** A random passphrase. */
   readonly key: string
 }
 

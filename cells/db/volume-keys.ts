@@ -23,7 +23,7 @@ export function queueVolumeKey(tx: Tx, key: SealedVolumeKey): void {
   tx.queue(INSERT, { ...key })
 }
 
-/** Afterwards nobody can open the volume any more, if it was encrypted. */
+/** Afterwards the key of the volume is gone, if it had one, and its content cannot be read any more. */
 export function queueVolumeKeyGone(tx: Tx, volumeId: VolumeId): void {
   tx.queue(DELETE, { volumeId })
 }

@@ -138,7 +138,7 @@ test('a volume is the same in another cell, where servers use it, and moves back
   await waitFor('the former cell', async () => (await cellOf(id)) === north.name)
 })
 
-test('while it moves nobody else changes it, and a repeat returns the move', async () => {
+test('other changes are refused while it moves, and a repeated request returns the move', async () => {
   const id = await volume()
   fail(north, 'exportVolume', { do: 'hang' })
   const charged = await used()
@@ -184,7 +184,7 @@ test.each([
     expect(await ended(operation)).toMatchObject({ state: 'cancelled', message: null })
     await expectWhereItWas(id)
     expect((await cancel(operation)).status).toBe(409)
-    // It is nobody's then, and moves as if nothing had been.
+    // It has no owner then, and can be moved again.
     await waitFor('another move', async () => (await askToMove(id, south.name)).status === 202)
     await waitFor('the other cell', async () => (await cellOf(id)) === south.name)
   },

@@ -192,6 +192,8 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack --os-volume-api-version 3.42 volume set --size 20 data': {
     after: () => settled('volume show data', /size +\| 20 /),
   },
+  'openstack server event list SERVER': { notTyped: 'No store of this cloud is full.' },
+  './weir events --server SERVER': { notTyped: 'No store of this cloud is full.' },
 })
 
 // Its one command is a test.

@@ -10,7 +10,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { printed, startHosts } from './libvirt-pool-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: what a guest writes to an encrypted volume is in no file, and the guest has it wherever it goes.
+// Goal: no file shows what a guest writes to an encrypted volume, and the guest reads it on every host.
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io', 'genisoimage', 'syslinux']
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')

@@ -43,9 +43,9 @@ export interface DiskNode {
   readonly format?: 'raw' | 'qcow2'
 }
 
-/** Another key is as hard to guess as any: QEMU need not make each guess slow as it does for passwords. */
+/** The key is random, so QEMU need not slow down those who guess it, as it does for passwords. */
 const ITERATION_MS = '10'
-/** A machine whose clock counts CPU time coarsely; the next try measures anew. */
+/** QEMU says so where the clock counts CPU time coarsely. It measures again at the next try. */
 const COARSE_CLOCK = /Unable to get accurate CPU usage/
 const TRIES_MAX = 10
 
