@@ -30,34 +30,41 @@ export async function takeFolder({ holder, directory }: DaemonPlace): Promise<bo
   return true
 }
 
-/** Runs a program of OVS or OVN to its end, in the namespaces; returns its output. */
+/** Runs a program of OVS or OVN to its end, in the namespaces; returns its output. `more`: environment variables. */
 export async function runOvn(
   { holder, directory }: DaemonPlace,
   program: string,
   args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const env = Object.entries(environment(directory)).map(([name, value]) => `${name}=${value}`)
+  const variables = { ...environment(directory), ...more }
+  const env = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
   const command = ['-i', ...env, findProgram(program), ...args]
   return (await runInside(holder, 'env', command, { timeoutMs: STEP_MS })).stdout
 }
 
-/** Afterwards the daemon runs in the background, under its own pid file; a running one is not touched. */
+/**
+ * Afterwards the daemon runs in the background, under its own pid file; a running one is not touched. `env`: environment
+ * variables besides those that tell it where its files are.
+ */
 export async function startDaemon(
   place: DaemonPlace,
   program: string,
   name: string,
   args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   if (await daemonRuns(place, name)) return
   const { directory } = place
-  await runOvn(place, program, [
+  const options = [
     ...args,
     `--pidfile=${pidFile(directory, name)}`,
     `--log-file=${join(directory, `${name}.log`)}`,
     '-vconsole:off',
     '--detach',
     '--no-chdir',
-  ])
+  ]
+  await runOvn(place, program, options, env)
 }
 
 /** Ends a daemon like a crash. */

@@ -65,6 +65,7 @@ const OVN_LIBRARIES = [
   'libcap-ng0',
   'libevent-2.1-7',
   'libnuma1',
+  'libtcmalloc-minimal4',
   'libunbound8',
   'libxdp1',
 ] as const

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
+import { runInside } from '#deploy/namespace/namespace.ts'
 import { runOvn } from '#deploy/ovn/daemons.ts'
 import { ROUTER_GATEWAY, ROUTER_INTERFACE } from '#drivers/ovn/northbound/network-index.ts'
 import type { NetworkState, WireForwarding } from '#openapi/wire/network.ts'
@@ -107,6 +109,14 @@ describe.skipIf(why !== undefined)(
     }, 120_000)
     afterAll(async () => {
       await world?.[Symbol.asyncDispose]()
+    })
+
+    test('northd runs with the allocator that halves its CPU time', async () => {
+      const { holder } = world.central
+      const pidFile = join(world.directory, 'central', 'northd.pid')
+      const maps = ['-c', 'cat "/proc/$(cat "$0")/maps"', pidFile]
+      const { stdout } = await runInside(holder, 'sh', maps, { timeoutMs: 5_000 })
+      expect(stdout).toContain('libtcmalloc_minimal.so')
     })
 
     test('ports are up once they are plugged, and say on which host', async () => {
