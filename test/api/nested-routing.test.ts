@@ -189,14 +189,15 @@ test('an address that the nested cloud has given out is in ERROR, with the reaso
   const router = await routed()
   const { server: guest, port } = await server()
   const [outside] = (await list(child, 'networks')).filter(({ name }) => name === 'public')
+  // In no pool of the two clouds: a router's gateway gets any address of a pool.
   const taken = {
-    ...{ floating_network_id: outside!.id, floating_ip_address: '203.0.113.150' },
+    ...{ floating_network_id: outside!.id, floating_ip_address: '203.0.113.200' },
     project_id: 'e'.repeat(32),
   }
   const theirs = await child
     .as('admin')
     .post<Objects>(`${NETWORKING}/floatingips`, { floatingip: taken })
-  const wanted = { floating_network_id: external, floating_ip_address: '203.0.113.150' }
+  const wanted = { floating_network_id: external, floating_ip_address: '203.0.113.200' }
   const project_id = (await list(top, 'routers')).map(
     (each) => (each as unknown as { project_id: string }).project_id,
   )[0]
@@ -204,13 +205,13 @@ test('an address that the nested cloud has given out is in ERROR, with the reaso
   const ip = await make('floatingip', { ...wanted, project_id, port_id: port }, admin())
 
   await expect.poll(statusOf(ip.id), STATE).toBe('ERROR')
-  expect((await shown(ip.id))['weir:problem']).toContain('203.0.113.150')
+  expect((await shown(ip.id))['weir:problem']).toContain('203.0.113.200')
   type Path = { readonly checks: readonly { readonly holds: boolean; readonly reason: string }[] }
-  const path = '/federation/v1/network-path?from=192.0.2.1&to=203.0.113.150'
+  const path = '/federation/v1/network-path?from=192.0.2.1&to=203.0.113.200'
   expect((await admin().get<Path>(path)).body.checks).toContainEqual(
     expect.objectContaining({
       holds: false,
-      reason: expect.stringMatching(/not in the server's cloud: .*203\.0\.113\.150/),
+      reason: expect.stringMatching(/not in the server's cloud: .*203\.0\.113\.200/),
     }),
   )
   const failed = await demo().get<Lists>(`${NETWORKING}/floatingips?status=ERROR`)
