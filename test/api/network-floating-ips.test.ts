@@ -52,7 +52,10 @@ test('a floating IP is refused while no cell could lead it anywhere', async () =
   expect(await refused({ floating_network_id: plain })).toMatchObject({ status: 400 })
   await api.connectOvn()
   outside = idOf(await api.network(api.admin, { 'router:external': true }))
-  outsideSubnet = idOf(await api.subnet(outside, api.admin, { cidr: '203.0.113.0/24' }))
+  // The addresses above are for tests that choose one: any of a pool may be taken.
+  const allocation_pools = [{ start: '203.0.113.2', end: '203.0.113.199' }]
+  const range = { cidr: '203.0.113.0/24', allocation_pools }
+  outsideSubnet = idOf(await api.subnet(outside, api.admin, range))
   const { db } = api.http.gateway
   await db.orm.execute('update host_index set view = json_remove(view, "$.capabilities[0]")')
 

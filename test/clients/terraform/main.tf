@@ -60,7 +60,7 @@ resource "openstack_networking_subnet_v2" "subnet" {
   ip_version      = 4
   dns_nameservers = ["9.9.9.9", "8.8.8.8"]
   allocation_pool {
-    start = "10.50.0.10"
+    start = "10.50.0.40"
     end   = "10.50.0.90"
   }
   allocation_pool {
