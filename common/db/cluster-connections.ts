@@ -10,7 +10,7 @@ import {
   ServerPools,
 } from './server-pools.ts'
 
-/** How long one connection waits for a writer; work that is repeated waits again. */
+/** How long one connection waits for a writer that can be reached; work that is repeated waits again. */
 const WRITER_WAIT_MS = 2_000
 /**
  * Transactions that run on a node that is well end there, unless they take longer. Other programs may use another node as
@@ -23,6 +23,7 @@ export class ClusterConnections implements Connections {
   readonly #options: PoolOptions
   readonly #nodes: ClusterNodes
   #writer: ServerPools | undefined
+  #givenUp = new AbortController()
   readonly #leaving = new Set<Promise<void>>()
 
   constructor(urls: readonly string[], options: PoolOptions) {
@@ -36,22 +37,33 @@ export class ClusterConnections implements Connections {
   }
 
   async connect(kind: ConnectionKind): Promise<PoolConnection> {
+    const until = performance.now() + WRITER_WAIT_MS
+    const { signal } = this.#givenUp
     await this.#nodes.waitForWriter(WRITER_WAIT_MS)
-    const writer = this.#writer
-    if (writer === undefined) throw new NotReached(new Error('No database server is the writer.'))
-    try {
-      return await writer.connect(kind)
-    } catch (error) {
-      this.#nodes.wake()
-      throw this.#writer === writer ? error : new NotReached(error)
+    for (;;) {
+      const writer = this.#writer
+      if (writer === undefined) throw new NotReached(new Error('No database server is the writer.'))
+      try {
+        return await writer.connect(kind)
+      } catch (cause) {
+        const error = this.#writer === writer ? cause : new NotReached(cause)
+        this.#nodes.wake()
+        const leftMs = until - performance.now()
+        if (!(error instanceof NotReached) || leftMs <= 0 || signal.aborted) throw error
+        // Many dial together: they would take the processor that a cluster needs to choose its next writer.
+        if (this.#writer === writer) await this.#nodes.waitForAnswer(leftMs, signal)
+      }
     }
   }
 
   giveUp(): void {
+    this.#givenUp.abort()
+    this.#givenUp = new AbortController()
     this.#writer?.giveUp()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#givenUp.abort()
     await this.#nodes[Symbol.asyncDispose]()
     await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])
   }

@@ -34,6 +34,8 @@ export class ClusterNodes implements AsyncDisposable {
   readonly #loops: Promise<unknown>
   readonly #arrival = Promise.withResolvers<void>()
   readonly #wakers = new Set<() => void>()
+  /** Those who wait for the writer's next answer. */
+  readonly #hearers = new Set<() => void>()
   #writer: string | undefined
   /** The time of the writer's last answer. */
   #knownAt = performance.now()
@@ -57,6 +59,19 @@ export class ClusterNodes implements AsyncDisposable {
     const { signal } = this.#stopped
     const limit = sleep(limitMs, undefined, { signal, ref: false }).catch(() => undefined)
     await Promise.race([this.#arrival.promise, limit])
+  }
+
+  /** Resolves when the writer next answers, the same one or its successor, at the latest after `limitMs`, or when `signal` aborts. */
+  async waitForAnswer(limitMs: number, signal: AbortSignal): Promise<void> {
+    const heard = Promise.withResolvers<void>()
+    const hear = () => heard.resolve()
+    this.#hearers.add(hear)
+    signal.addEventListener('abort', hear)
+    const timer = setTimeout(hear, limitMs)
+    await heard.promise
+    clearTimeout(timer)
+    signal.removeEventListener('abort', hear)
+    this.#hearers.delete(hear)
   }
 
   /** Looks at all nodes now: a connection broke. */
@@ -96,12 +111,28 @@ export class ClusterNodes implements AsyncDisposable {
     const { url } = choice
     if (choice.is === 'candidate') {
       if (mayPassOver) this.#usableAt = performance.now() + NOTICE_MS
-      await this.#ask(url, (connection, name) => electWriter(connection, name, choice.insteadOf))
+      if (await this.#elect(url, choice.insteadOf)) await this.#choose()
       return
     }
     this.#knownAt = performance.now()
     this.#answers.clear()
     if (url !== this.#writer && this.#knownAt >= this.#usableAt) await this.#follow(url)
+    if (url === this.#writer) this.#tellHearers()
+  }
+
+  /** True where the node then says that a writer was elected, and is not to be asked again for that. */
+  async #elect(url: string, insteadOf: string): Promise<boolean> {
+    const state = await this.#ask(url, async (connection, name) => {
+      await electWriter(connection, name, insteadOf)
+      return queryState(connection)
+    })
+    if (state === undefined || state.elected === insteadOf) return false
+    this.#states.set(url, state)
+    return true
+  }
+
+  #tellHearers(): void {
+    for (const each of this.#hearers) each()
   }
 
   #mayPassOver(): boolean {

@@ -39,14 +39,15 @@ export function galeraOptions(own: GaleraMember, cluster: GaleraCluster, home: s
     'gcache.size=64M',
     ...encryption(tls),
     // A node that says nothing for a second leaves the cluster, so that the others go on.
-    'evs.keepalive_period=PT0.25S',
-    'evs.inactive_check_period=PT0.25S',
+    'evs.keepalive_period=PT0.1S',
+    // A node that looks later than three of these after its last look was busy itself, and suspects no other for it.
+    'evs.inactive_check_period=PT0.1S',
     'evs.suspect_timeout=PT1S',
     'evs.inactive_timeout=PT3S',
     'evs.install_timeout=PT3S',
     // While nodes agree on who is in the cluster they send nothing but this. At the default of a second they suspect each
     // other, and a node that comes back splits the cluster.
-    'evs.join_retrans_period=PT0.25S',
+    'evs.join_retrans_period=PT0.1S',
     'gmcast.peer_timeout=PT1S',
   ]
   const others = members.map((each) => `${addressOf(each)}:${each.ports.group}`)
