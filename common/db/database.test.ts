@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { Relay } from '#test/env/relay.ts'
 import { Failure } from '../errors.ts'
+import { keptWork } from '../kept-work.ts'
 import { token } from './columns.ts'
 import { Database } from './database.ts'
 import { databaseFailure, isDuplicate, isOvertaken } from './failures.ts'
@@ -304,13 +305,32 @@ test('work on a database that is given up ends at once, and is done again after 
     patient.orm.select().from(things),
   ].map(failureOf)
 
-  patient.giveUp()
+  patient.giveUp('all')
   for (const failure of await Promise.all([...begun, failureOf(patient.rows(id, {}))]))
     expect(failure).toMatchObject({ name: 'Failure', kind: 'unavailable' })
 
   relay.set('pass')
   patient.resume()
   expect(await patient.rows(id, {})).toHaveLength(1)
+})
+
+test('work that no other program can do waits for a database that is given up, unless the program ends', async () => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 1, retryMs: 60_000 })
+  const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
+  await patient.rows(id, {})
+  relay.set('hold')
+  const [kept, lost] = [keptWork(() => patient.rows(id, {})), failureOf(patient.rows(id, {}))]
+
+  patient.giveUp('but-kept')
+  expect(await lost).toMatchObject({ kind: 'unavailable' })
+  relay.set('pass')
+  expect(await kept).toHaveLength(1)
+
+  relay.set('hold')
+  const ended = failureOf(keptWork(() => patient.rows(id, {})))
+  patient.giveUp('all')
+  expect(await ended).toMatchObject({ kind: 'unavailable' })
+  relay.set('pass')
 })
 
 test('a database that is away is unavailable, whichever way it is asked', async () => {

@@ -1,5 +1,6 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import type { PoolConnection } from 'mysql2'
+import { isKeptWork } from '../kept-work.ts'
 import { ClusterConnections } from './cluster-connections.ts'
 import { CommitUnknown, isRepeatable, TransactionTries } from './commit-unknown.ts'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
@@ -82,6 +83,9 @@ export interface DatabaseOptions extends PoolOptions {
   readonly beforeCommit?: (tx: Tx) => void
 }
 
+/** What ends when a database is given up: all work, or all but `keptWork`. */
+export type GivenUp = 'all' | 'but-kept'
+
 /** Connections to one database, on one server or on the writer of a cluster. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
   readonly orm: MySql2Database
@@ -90,7 +94,7 @@ export class Database implements Transactional, AsyncDisposable {
   readonly #marksCommits: boolean
   readonly #beforeCommit: DatabaseOptions['beforeCommit']
   readonly #listeners = new Set<() => void>()
-  #isGivenUp = false
+  #givenUp: GivenUp | undefined
   #answeredAt = Number.NEGATIVE_INFINITY
   readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
@@ -115,14 +119,18 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   /** Ends at once what runs or waits here, and all work until `resume`, with `unavailable`: for a program whose work another one can do. */
-  giveUp(): void {
-    this.#isGivenUp = true
+  giveUp(what: GivenUp): void {
+    this.#givenUp = what
     this.#connections.giveUp()
   }
 
   /** Afterwards work is done again. */
   resume(): void {
-    this.#isGivenUp = false
+    this.#givenUp = undefined
+  }
+
+  #isGivenUp(): boolean {
+    return this.#givenUp === 'all' || (this.#givenUp !== undefined && !isKeptWork())
   }
 
   run(statement: Statement, values: StatementValues): Promise<Changed> {
@@ -180,11 +188,11 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   #retried<T>(work: () => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
-    return retried(work, this.#retryMs, (error) => !this.#isGivenUp && mayRepeat(error))
+    return retried(work, this.#retryMs, (error) => !this.#isGivenUp() && mayRepeat(error))
   }
 
   async #connect(kind: ConnectionKind): Promise<PoolConnection> {
-    if (this.#isGivenUp) throw new NotReached(new Error('The database is given up.'))
+    if (this.#isGivenUp()) throw new NotReached(new Error('The database is given up.'))
     return this.#connections.connect(kind)
   }
 

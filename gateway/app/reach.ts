@@ -124,12 +124,21 @@ export class ReachWatch implements AsyncDisposable {
     return this.#options.clock.elapsed() - since >= ALONE_MS
   }
 
+  /** Resolves once new requests would miss nothing here, at the latest after `limitMs`, or when the gateway ends. */
+  async untilReached(limitMs: number): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#stop
+    const until = clock.elapsed() + limitMs
+    while (this.missing !== undefined && clock.elapsed() < until && !signal.aborted)
+      await clock.sleep(PROBE_MS, signal).catch(() => {})
+  }
+
   /** Afterwards no work waits for a database that is not there: the gateway ends. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#loops
     const { reach, db } = this.#options
-    if (!reach.isWell('database')) db.giveUp()
+    if (!reach.isWell('database')) db.giveUp('all')
   }
 
   async #watch(
@@ -167,7 +176,7 @@ export class ReachWatch implements AsyncDisposable {
     this.#aloneSince = isAlone ? (this.#aloneSince ?? clock.elapsed()) : undefined
     if (this.#isAlone) {
       this.#aloneAt = clock.elapsed()
-      db.giveUp()
+      db.giveUp('but-kept')
     } else db.resume()
   }
 }

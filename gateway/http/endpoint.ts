@@ -15,7 +15,7 @@ import { TooManyRequests } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
 import { audited, READING } from './audited.ts'
 import { authenticate } from './authenticate.ts'
-import { givenBack } from './given-back.ts'
+import { givenBack, held, keptIfLong } from './given-back.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { NOVA_BODY, readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
@@ -85,7 +85,7 @@ export function serveEndpoint(
     const exchange = openExchange(c, gateway, linksOf)
     let response = await tracked(method, async (mayRepeat) => {
       try {
-        return await runStages(endpoint, gateway, exchange)
+        return await held(exchange, gateway, () => runStages(endpoint, gateway, exchange))
       } catch (error) {
         const refused = failureResponse(error, service, exchange, gateway)
         return mayRepeat() ? givenBack(error, refused, exchange, gateway) : refused
@@ -181,7 +181,8 @@ async function runStages(
   using _place = isAdmitted
     ? undefined
     : await gateway.admission.take(kind, projectOf(caller), connectionOf(exchange))
-  const handle = () => bound.handle(call as never)
+  const { header } = exchange.input
+  const handle = () => keptIfLong(header, () => bound.handle(call as never))
   const answer =
     endpoint.method === 'DELETE'
       ? ((await deleteOnce(gateway.db, keyOfDelete(exchange, caller), handle)) ?? NOTHING_LEFT)

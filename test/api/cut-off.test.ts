@@ -19,14 +19,19 @@ beforeAll(async () => {
   world = await identityWorld()
   const { natsUrl } = await testServices()
   bus = await Relay.open(natsUrl)
-  databases = [await Relay.open(world.databaseUrl), await Relay.open(world.databaseUrl)]
-  const [one, other] = databases.map(({ url }) => ({
+  databases = [
+    await Relay.open(world.databaseUrl),
+    await Relay.open(world.databaseUrl),
+    await Relay.open(world.databaseUrl),
+  ]
+  const [one, other, third] = databases.map(({ url }) => ({
     GATEWAY_DATABASE_URL: url,
     GATEWAY_DATABASE_RETRY_MS: '2000',
   }))
   gateways = [
     await world.addGateway({ ...one, GATEWAY_NATS_URL: bus.url }),
     await world.addGateway(other),
+    await world.addGateway({ ...third, GATEWAY_DATABASE_RETRY_MS: '20000' }),
   ]
   const { admin, demo } = world.passwords
   await bootstrapIdentity(gateways[0]!.gateway.db, { adminPassword: admin, demoPassword: demo })
@@ -41,7 +46,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   for (const relay of [...databases, bus]) relay.set('pass')
-  for (const nth of [0, 1]) await expect.poll(() => rotation(nth)).toBe(200)
+  for (const nth of [0, 1, 2]) await expect.poll(() => rotation(nth)).toBe(200)
 })
 
 async function rotation(nth: number): Promise<number> {
@@ -52,16 +57,21 @@ interface Sent {
   readonly method?: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** The place of the gateway. */
+  readonly at?: number
 }
 
-/** The status, and the `Retry-After`, of what the first gateway answers; 425 is in no document. */
-async function answered(path: string, { method = 'GET', body, headers = PROXY }: Sent = {}) {
+/** The status, and the `Retry-After`, of what a gateway answers; 425 is in no document. */
+async function answered(
+  path: string,
+  { method = 'GET', body, headers = PROXY, at = 0 }: Sent = {},
+) {
   const init = {
     method,
     headers: { 'x-auth-token': token, 'content-type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  const answer = await gateways[0]!.app.request(`http://cloud.test${path}`, init)
+  const answer = await gateways[at]!.app.request(`http://cloud.test${path}`, init)
   return [answer.status, answer.headers.get('retry-after')]
 }
 
@@ -82,6 +92,20 @@ test('a gateway that alone misses its database leaves the rotation, and gives ba
   expect(await answered('/v3/users', { method: 'POST', body })).toEqual([425, '5'])
   expect(await answered('/v3/users', { headers: {} })).toEqual([503, '5'])
   expect([await rotation(1), await usersNamed('made-elsewhere')]).toEqual([200, 0])
+})
+
+test('a gateway keeps a request that is too long for a proxy to repeat, until it reaches its database', async () => {
+  databases[2]!.set('hold')
+  const headers = { ...PROXY, 'transfer-encoding': 'chunked' }
+  const body = userNamed('made-here-later')
+  const long = answered('/v3/users', { method: 'POST', body, headers, at: 2 })
+  expect(await answered('/v3/users', { at: 2 })).toEqual([425, '5'])
+  expect(await usersNamed('made-here-later')).toBe(0)
+
+  databases[2]!.set('pass')
+
+  expect(await long).toEqual([201, null])
+  expect(await usersNamed('made-here-later')).toBe(1)
 })
 
 test('where all gateways miss the database, each answers 503 itself', async () => {
