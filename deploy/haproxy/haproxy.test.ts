@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,14 +14,17 @@ import { startProxy } from './haproxy.ts'
 
 /** What it answers to requests, and whether it wants more of them. */
 interface Script {
-  rotation: 200 | 404
+  health: 200 | 500
+  rotation: 200 | 404 | 500
   /** 'lost': the request arrives, and its answer is lost. */
   answers: 200 | 425 | 'lost'
 }
 
+const HEALTHY: Readonly<Script> = { health: 200, rotation: 200, answers: 200 }
+
 /** A gateway that answers as the test says. */
 class ScriptedGateway implements AsyncDisposable {
-  readonly script: Script = { rotation: 200, answers: 200 }
+  readonly script: Script = { ...HEALTHY }
   readonly #name: string
   readonly #server: Server
   /** `METHOD HEADER` of each request, with the header by which the proxy says that it repeats requests. */
@@ -45,7 +48,7 @@ class ScriptedGateway implements AsyncDisposable {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    if (request.url === '/healthz') response.end()
+    if (request.url === '/healthz') response.writeHead(this.script.health).end()
     else if (request.url === '/rotation') response.writeHead(this.script.rotation).end()
     else {
       this.requests.push(`${request.method} ${String(request.headers['weir-proxy-repeats'])}`)
@@ -60,6 +63,7 @@ const other = new ScriptedGateway('other')
 const both = [one, other]
 const parts = new AsyncDisposableStack()
 let proxy: string
+let log: string
 
 beforeAll(async () => {
   const directory = mkdtempSync(join(tmpdir(), 'weir-haproxy-'))
@@ -71,6 +75,7 @@ beforeAll(async () => {
   const identity = await startProxy(directory, options, 'with-parent')
   parts.defer(() => stopProcess(identity))
   proxy = `http://127.0.0.1:${port}`
+  log = join(directory, 'haproxy.log')
 })
 
 afterAll(() => parts.disposeAsync())
@@ -90,7 +95,7 @@ async function askedNow(): Promise<string> {
 }
 
 beforeEach(async () => {
-  for (const gateway of both) Object.assign(gateway.script, { rotation: 200, answers: 200 })
+  for (const gateway of both) Object.assign(gateway.script, HEALTHY)
   await expect.poll(askedNow).toBe('one other')
   for (const gateway of both) gateway.requests = []
 })
@@ -109,6 +114,18 @@ test('where all gateways are out of rotation, all of them get requests', async (
   other.script.rotation = 404
 
   await expect.poll(askedNow).toBe('one other')
+})
+
+test('where no gateway passes its checks, those that live get the requests', async () => {
+  for (const gateway of both) Object.assign(gateway.script, { health: 500, rotation: 500 })
+  const ends = ['gateways', 'gateways-once'].map(
+    (name) => `backend ${name} has no server available`,
+  )
+  await expect.poll(() => ends.every((each) => readFileSync(log, 'utf8').includes(each))).toBe(true)
+
+  for (const method of ['GET', 'POST', 'DELETE'])
+    expect(await ask(method)).toMatchObject({ status: 200 })
+  expect(await askedNow()).toBe('one other')
 })
 
 test.each(['GET', 'POST', 'PATCH', 'DELETE'])(

@@ -63,7 +63,7 @@ export async function startProxy(
  * The configuration of an HAProxy in front of gateways. A request that a gateway did not receive, or gave back because it
  * is cut off, goes to another one; one whose answer was lost does so where repeating it does no harm. The proxy gives a
  * boot and a delete an idempotency key, which makes them such requests. A gateway that is cut off gets no new requests
- * unless all are.
+ * unless all are, nor does one that does not pass its checks unless none does.
  */
 export function proxyConfig({ gateways, ...listener }: ProxyOptions): string {
   const { tls } = listener
@@ -105,6 +105,7 @@ frontend weir
   # By it a gateway knows that it may give requests back. Where none serves, the client gets the answer of the last one.
   http-request set-header Weir-Proxy-Repeats 425
   http-response set-status 503 if { status 425 }
+  use_backend gateways-unchecked if { nbsrv(gateways) eq 0 }
   use_backend gateways-once if METH_POST !${IS_BOOT}
   use_backend gateways-once if { method PATCH }
   default_backend gateways
@@ -112,7 +113,7 @@ frontend weir
 `
 }
 
-/** Those of the requests that may be repeated, and of the others. */
+/** Those of the requests that may be repeated, of the others, and of all while no gateway is known to be well. */
 function backends(gateways: readonly string[], verified: string): string {
   const places = gateways.map((gateway, place) => ({
     name: `gateway-${place + 1}`,
@@ -122,6 +123,7 @@ function backends(gateways: readonly string[], verified: string): string {
     `  server ${name} ${to}`,
     `  server ${name}-cut-off ${to} backup`,
   ])
+  const unchecked = places.map(({ name, to }) => `  server ${name} ${to}`)
   const tracking = places.flatMap(({ name, to }) => [
     `  server ${name} ${to} track gateways/${name}`,
     `  server ${name}-cut-off ${to} track gateways/${name}-cut-off backup`,
@@ -150,6 +152,13 @@ backend gateways-once
   http-check disable-on-404
   default-server on-marked-down shutdown-sessions
 ${tracking.join('\n')}
+
+# Where no gateway passes its checks: on a machine that is overloaded they may all answer too late, and still serve.
+backend gateways-unchecked
+  balance roundrobin
+  retry-on conn-failure 425
+  timeout server 30s
+${unchecked.join('\n')}
 `
 }
 
