@@ -12,8 +12,18 @@ export interface Downstream {
    * has such a cell, or a cell of this host's cloud: they form a ring.
    */
   clouds(via: readonly string[], signal: AbortSignal): Promise<CloudsBelow>
-  /** The cells of the nested cloud. */
-  cells(signal: AbortSignal): Promise<CellsBelow>
+  /**
+   * The cells of the nested cloud, or of the last of the clouds below it that are named. Throws `conflict` for a ring of
+   * clouds and for what is no cloud, `not-found` for a cloud that is not there.
+   */
+  cells(asked: CellsAsked, signal: AbortSignal): Promise<CellsBelow>
+}
+
+export interface CellsAsked {
+  /** Ids of hosts: the first in the nested cloud, each of the others in the cloud that the one before it is. */
+  readonly through: readonly string[]
+  /** The cells that the question came through. */
+  readonly via: readonly string[]
 }
 
 export interface CellsBelow {
@@ -34,6 +44,18 @@ export interface CellBelow {
   /** That it may promise, with overcommit. */
   readonly memoryMb: number | null
   readonly memoryMbUsed: number | null
+  /** Its hosts that are clouds. */
+  readonly clouds: readonly CloudBelow[]
+}
+
+export interface CloudBelow {
+  readonly id: string
+  readonly name: string
+  readonly state: 'up' | 'cordoned' | 'down'
+  readonly servers: number
+  /** That it may promise, with overcommit; null where it has never reported. */
+  readonly memoryMb: number | null
+  readonly memoryMbUsed: number
 }
 
 export interface CloudsBelow {

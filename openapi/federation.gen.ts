@@ -199,7 +199,7 @@ export interface paths {
         };
         /**
          * The cells of a host that is a cloud.
-         * @description The host asks its cloud, with the account that it has there. 409 for a host that is no cloud.
+         * @description The host asks its cloud, with the account that it has there. 409 for a host that is no cloud, and for clouds that form a ring.
          */
         readonly get: operations["listCellsBelow"];
         readonly put?: never;
@@ -1431,6 +1431,23 @@ export interface components {
             /** @description That it may promise, with overcommit. */
             readonly memory_mb: number | null;
             readonly memory_mb_used: number | null;
+            /** @description Its hosts that are clouds themselves, whose cells the parameter `through` asks for. */
+            readonly clouds: readonly components["schemas"]["CloudBelow"][];
+        };
+        /** @description A host, of a cell of a nested cloud, that is a cloud itself. */
+        readonly CloudBelow: {
+            /**
+             * Format: uuid
+             * @description Of the host in the nested cloud.
+             */
+            readonly id: string;
+            readonly name: string;
+            /** @enum {string} */
+            readonly state: "up" | "cordoned" | "down";
+            readonly servers: number;
+            /** @description That it may promise, with overcommit; null if it has never reported. */
+            readonly memory_mb: number | null;
+            readonly memory_mb_used: number;
         };
         /** @description A guest that belongs to no server. A property is null if its backend does not show it. */
         readonly UnmanagedGuest: {
@@ -2126,6 +2143,7 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type CellBelow = components['schemas']['CellBelow'];
+export type CloudBelow = components['schemas']['CloudBelow'];
 export type UnmanagedGuest = components['schemas']['UnmanagedGuest'];
 export type Decision = components['schemas']['Decision'];
 export type IdsAbove = components['schemas']['IdsAbove'];
@@ -2615,7 +2633,10 @@ export interface operations {
     };
     readonly listCellsBelow: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Ids of at most 8 clouds below, the outermost first, separated by commas: a cloud of this host's cloud (the id in `clouds` of one of its cells), then a cloud of that one, and so on. The answer has the cells of the last of them. */
+                readonly through?: string;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The id of a host. */
@@ -2641,6 +2662,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -17,9 +17,9 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
     },
     'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
-    'cells-below': async (_, signal) => {
-      const found = await driverPart(driver, 'below').cells(signal)
-      return { ...found, cells: [...found.cells] }
+    'cells-below': async (asked, signal) => {
+      const found = await driverPart(driver, 'below').cells(asked, signal)
+      return { ...found, cells: found.cells.map((cell) => ({ ...cell, clouds: [...cell.clouds] })) }
     },
     'guest-state': async ({ serverId }, signal) => {
       const guest = (await driver.list(signal)).find(({ id }) => id === serverId)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import type { CloudsBelow, Downstream } from '../downstream.ts'
-import { cellsBelow } from './cells-below.ts'
+import { cellsThrough } from './cells-through.ts'
 import type { Cloud } from './cloud/cloud.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
@@ -14,7 +14,7 @@ const CHAIN_MAX = 32
 export function nestedDownstream(host: NestedHost): Downstream {
   return {
     clouds: (via, signal) => cloudsBelow(host.cloud, via, signal),
-    cells: (signal) => cellsBelow(host.cloud, signal),
+    cells: (asked, signal) => cellsThrough(host.cloud, asked, signal),
     async chain(id, signal) {
       const server = await getServer(host, id, signal)
       return [server.id, ...(await furtherDown(host, server.id, signal))]

@@ -3,8 +3,21 @@ import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
-/** So many cells of a nested cloud fit into a message and a picture. */
+/** So many cells of a nested cloud fit into a message and a picture, and so many clouds that are in these. */
 export const CELLS_BELOW_MAX = 200
+export const CLOUDS_BELOW_MAX = 200
+/** Through so many clouds below each other may cells be asked for. */
+export const LEVELS_BELOW_MAX = 8
+
+/** Of a nested cloud, a host that is a cloud itself. Its memory is null where it has never reported. */
+const CloudBelow = Type.Object({
+  id: Uuid,
+  name: Type.String({ minLength: 1, maxLength: 255 }),
+  state: OneOf(['up', 'cordoned', 'down']),
+  servers: Count,
+  memoryMb: Nullable(Count),
+  memoryMbUsed: Count,
+})
 
 /** Of a nested cloud, one of its cells. Figures are null where it has never reported. */
 const CellBelow = Type.Object({
@@ -15,7 +28,10 @@ const CellBelow = Type.Object({
   hostsUp: Nullable(Count),
   memoryMb: Nullable(Count),
   memoryMbUsed: Nullable(Count),
+  clouds: Type.Array(CloudBelow, { maxItems: CLOUDS_BELOW_MAX }),
 })
+/** The cells of other clouds that a question came through. */
+const Via = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })
 
 /**
  * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: facts that a host alone knows, asked for on
@@ -36,13 +52,15 @@ export const LOOKUP_OPERATIONS = {
     }),
   },
   'clouds-below': {
-    /** The cells that the question came through. */
-    ask: Type.Object({ via: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }) }),
+    ask: Type.Object({ via: Via }),
     answer: Type.Object({ depth: Type.Integer({ minimum: 0 }), isWhole: Type.Boolean() }),
   },
-  /** The cells of a cloud that is a Weir, as far as it shows them to the account that the host has there. */
+  /**
+   * The cells of a cloud that is a Weir, as far as it shows them to the account that the host has there; or of the last of the
+   * clouds that are below it, each named by the id that its host has in the one above.
+   */
   'cells-below': {
-    ask: Type.Object({}),
+    ask: Type.Object({ through: Type.Array(Uuid, { maxItems: LEVELS_BELOW_MAX }), via: Via }),
     answer: Type.Object({
       /** Why none are shown; null where they are. */
       hidden: Nullable(OneOf(['not-allowed', 'no-weir'])),

@@ -6,16 +6,17 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { createDriver } from '#drivers/registry.ts'
+import { untilSettled } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
+import { expectCellsOfLevels } from './cells-of-levels.ts'
 
 const STATE_MS = 30_000
 const NEWEST = { version: '2.100' } as const
 /** The default intervals: changes that are seen sooner came as events. */
 const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
-/** How long after the bottom the top knows of a change there: a second, and more where three clouds share a busy core. */
 /** How often it is measured in a full run. */
 const REPORTED_IN_FULL = 10
 /** Of the acts, those that every run does. */
@@ -196,7 +197,7 @@ describe('a server that goes down through three clouds', () => {
       expect((await act(id, body)).status).toBeLessThan(300)
       await expect.poll(() => statusOf(clouds[2]!), POLL).toBe(status)
       await untilStatus(id, status)
-      await untilAtRest(top(), id)
+      await untilSettled(top(), id)
     }
     expect(await below()).toMatchObject({ config_drive: 'True' })
     const log = await act(id, { 'os-getConsoleOutput': {} })
@@ -217,7 +218,7 @@ describe('a server that goes down through three clouds', () => {
       await away.start()
       await untilStatus(id, after)
       expect(await statusOf(clouds[2]!)).toBe(after)
-      await untilAtRest(top(), id)
+      await untilSettled(top(), id)
     }
     await top().as('demo').delete(`${path}/${id}`)
     await expect.poll(below, POLL).toBeUndefined()
@@ -234,6 +235,10 @@ describe('a server that goes down through three clouds', () => {
     await expect(driver.inventory(AbortSignal.timeout(STATE_MS))).rejects.toMatchObject({
       kind: 'conflict',
       detail: expect.stringContaining('its clouds form a ring'),
+    })
+    const asked = { through: [], via: [] }
+    await expect(driver.below!.cells(asked, AbortSignal.timeout(STATE_MS))).rejects.toMatchObject({
+      kind: 'conflict',
     })
   })
 
@@ -263,6 +268,9 @@ describe('a server that goes down through three clouds', () => {
     })
     expect(await found(bottom!, bottom!)).toMatchObject([{ check: 'credential', result: 'failed' }])
   })
+
+  test('the cells of each level are shown to whoever administers the one above', () =>
+    expectCellsOfLevels(clouds, hosts))
 })
 
 /** Acts that the bottom can do, and the status that each leads to. */
@@ -281,16 +289,6 @@ function actsOf({ catalog }: Cloud): readonly (readonly [body: object, status: s
     [{ changePassword: { adminPass: 'a-password-of-mine' } }, 'ACTIVE'],
     [{ createImage: { name: 'saved' } }, 'ACTIVE'],
   ]
-}
-
-/** Resolves once nothing more is being done to the server. */
-async function untilAtRest(cloud: Cloud, id: string): Promise<void> {
-  type Shown = { readonly server: { readonly 'OS-EXT-STS:task_state': string | null } }
-  const task = async () => {
-    const { body } = await cloud.as('demo').get<Shown>(`/compute/v2.1/servers/${id}`)
-    return body.server['OS-EXT-STS:task_state']
-  }
-  await expect.poll(task, POLL).toBeNull()
 }
 
 /** The server's ids in the other clouds. */

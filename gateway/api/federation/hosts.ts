@@ -16,6 +16,7 @@ import { drainHost as drain } from '../../app/operations/drain-host.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
+import { hopsOf } from '../../http/refuse-ring.ts'
 import { operationView } from '../../views/federation/operation.ts'
 import { resources } from '../../views/federation/resources.ts'
 
@@ -84,9 +85,10 @@ export const listHosts: Handler<operations['listHosts']> = async ({ app, query, 
 
 /** GET /v1/hosts/{host}/cells */
 export const listCellsBelow: Handler<operations['listCellsBelow']> = async (call) => {
-  const { app, context, params } = call
+  const { app, context, params, query, raw } = call
   const host = await findOperatedHost(app.db, params.host)
-  const { hidden, count, cells } = await cellsBelow(app.compute, context, host)
+  const asked = { through: query.through?.split(',') ?? [], via: hopsOf(raw.header) }
+  const { hidden, count, cells } = await cellsBelow(app.compute, context, host, asked)
   return { body: { hidden, count, cells: cells.map(cellBelowView) } }
 }
 
@@ -155,13 +157,16 @@ function hostTag({ view }: HostRecord): string {
 }
 
 /** A cell of a nested cloud as the federation API shows it. */
-function cellBelowView({
-  hostsUp,
+function cellBelowView({ hostsUp, clouds, ...cell }: WireCellsBelow['cells'][number]) {
+  return { ...memoryView(cell), hosts_up: hostsUp, clouds: clouds.map(memoryView) }
+}
+
+function memoryView<Used extends number | null, Rest extends object>({
   memoryMb,
   memoryMbUsed,
-  ...cell
-}: WireCellsBelow['cells'][number]) {
-  return { ...cell, hosts_up: hostsUp, memory_mb: memoryMb, memory_mb_used: memoryMbUsed }
+  ...rest
+}: Rest & { readonly memoryMb: number | null; readonly memoryMbUsed: Used }) {
+  return { ...rest, memory_mb: memoryMb, memory_mb_used: memoryMbUsed }
 }
 
 const POWER_NAMES: ReadonlyMap<number, string> = new Map(

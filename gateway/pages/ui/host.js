@@ -40,7 +40,7 @@ function Whole({ host, servers, cell, reload }) {
       h(Bar, { label: 'Disk', used: used.disk_gb, total: limit('disk_gb'), unit: ' GiB' }),
     ],
     h(HostActs, { host, cell, reload }),
-    host.is_up && host.capabilities.includes('below') && h(CellsOfCloud, { host }),
+    host.is_up && host.capabilities.includes('below') && h(CellsOfCloud, { host: host.id }),
     h(Table, {
       caption: 'Servers on this host',
       none: 'It has no server.',

@@ -3,6 +3,7 @@ import { h, render } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ask, Refusal } from './api.js'
 import { Cell } from './cell.js'
+import { CloudBelow } from './cells-below.js'
 import { Create } from './create.js'
 import { Drain } from './drain.js'
 import { Events } from './events.js'
@@ -26,6 +27,7 @@ const VIEWS = {
   'cells/ID/lost': { view: Lose, isForOperators: true },
   'cells/ID/recover': { view: Recover, isForOperators: true },
   'hosts/ID': { view: Host, isForOperators: true },
+  'hosts/ID/cells': { view: CloudBelow, isForOperators: true },
   'hosts/ID/drain': { view: Drain, isForOperators: true },
   servers: { view: Servers },
   'servers/ID': { view: Server },

@@ -1,7 +1,7 @@
 import { h } from 'preact'
 import { ask } from './api.js'
 import { stateOf } from './cell.js'
-import { CellsBelow } from './cells-below.js'
+import { CellsBelow, shareOf } from './cells-below.js'
 import { counted, Facts, gib, Heading, Loaded, link, NUMBER, Problem, path, State, useData } from './parts.js'
 
 const EVERY_MS = 5_000
@@ -9,8 +9,8 @@ const EVERY_MS = 5_000
 const COUNTED_EVERY_MS = 15_000
 /** So many nested clouds are drawn in their cells. */
 const CLOUDS_MAX = 1_000
-/** In so many of them their own cells are drawn, each of which is asked for. */
-const OPENED_MAX = 20
+/** Of so many clouds, at any depth, the cells are asked for and drawn. */
+const OPENED_MAX = 40
 /** A tile has at least this share of the largest one's side. */
 const SIDE_MIN = 0.35
 
@@ -75,20 +75,21 @@ const memoryOf = ({ summary }) => summary?.limits?.memory_mb ?? summary?.total?.
 function Tiles({ cells, clouds }) {
   const byCell = Map.groupBy(clouds, ({ cell_id: cell }) => cell)
   const largest = Math.max(1, ...cells.map(memoryOf))
-  const opened = new Set(clouds.slice(0, OPENED_MAX).map(({ id }) => id))
+  const up = clouds.filter((host) => host.is_up)
+  const placesOf = (host) => (host.is_up ? shareOf(OPENED_MAX, up.length, up.indexOf(host)) : 0)
   return h(
     'section',
     { 'aria-label': 'Cells' },
     h('h2', null, 'Cells'),
     cells.length === 0 && h('p', null, 'No cell has joined yet. ', h('code', null, './weir cell join'), ' lets one join.'),
-    h('div', { class: 'tiles' }, cells.map((cell) => h(Tile, { key: cell.id, cell, largest, opened, clouds: byCell.get(cell.id) ?? [] }))),
+    h('div', { class: 'tiles' }, cells.map((cell) => h(Tile, { key: cell.id, cell, largest, placesOf, clouds: byCell.get(cell.id) ?? [] }))),
   )
 }
 
 const sideOf = (memory, largest) => SIDE_MIN + (1 - SIDE_MIN) * Math.sqrt(memory / Math.max(1, largest))
 
 /** Sized by its memory, filled by the share in use, coloured by its state; the clouds nested in it are tiles within. */
-function Tile({ cell, largest, clouds, opened }) {
+function Tile({ cell, largest, clouds, placesOf }) {
   const { name, summary, is_reachable: isReachable, is_enabled: isEnabled, loss } = cell
   const memory = memoryOf(cell)
   const used = memory === 0 ? 0 : Math.min(1, (summary?.used?.memory_mb ?? 0) / memory)
@@ -100,12 +101,12 @@ function Tile({ cell, largest, clouds, opened }) {
     h('a', { href: path('cells', name) }, h('strong', null, name)),
     h('span', null, state),
     h('small', null, said),
-    clouds.length > 0 && h('div', { class: 'tiles', role: 'group', 'aria-label': `Clouds nested in ${name}` }, clouds.map((host) => h(Cloud, { key: host.id, host, largest: memory, isOpen: opened.has(host.id) }))),
+    clouds.length > 0 && h('div', { class: 'tiles', role: 'group', 'aria-label': `Clouds nested in ${name}` }, clouds.map((host) => h(Cloud, { key: host.id, host, largest: memory, places: placesOf(host) }))),
   )
 }
 
-/** A nested cloud, which is a host of its cell, with its own cells where it is among the first ones. */
-function Cloud({ host, largest, isOpen }) {
+/** A nested cloud, which is a host of its cell, with its own cells where there are places for it. */
+function Cloud({ host, largest, places }) {
   const { id, name, total, used, ratios, servers } = host
   const memory = total === null ? 0 : total.memory_mb * ratios.memory_mb
   return h(
@@ -114,6 +115,6 @@ function Cloud({ host, largest, isOpen }) {
     h('a', { href: path('hosts', id) }, h('strong', null, name)),
     h('span', null, stateOf(host)),
     h('small', null, `a cloud with ${counted(servers, 'server')}, ${gib(used.memory_mb)} of ${gib(memory)} GiB`),
-    isOpen && host.is_up && h(CellsBelow, { host }),
+    places > 0 && h(CellsBelow, { host: id, name, places }),
   )
 }
