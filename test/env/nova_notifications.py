@@ -69,7 +69,6 @@ class Endpoint:
         data = payload["nova_object.data"]
         about = {"type": event_type, "priority": priority, "publisher": publisher_id, "id": metadata["message_id"]}
         uuid = data.get("uuid") or data.get("instance_uuid") or data.get("flavorid") or data.get("name")
-        # One write a line: several threads get notifications.
         sys.stdout.write(json.dumps({**about, "uuid": uuid, "problems": problems(payload)}) + "\n")
         sys.stdout.flush()
 
@@ -81,6 +80,8 @@ def main():
     conf.set_override("control_exchange", "nova")
     target = oslo_messaging.Target(topic=TOPIC, exchange="nova")
     listener = oslo_messaging.get_notification_listener(transport, [target], [Endpoint()], executor="threading")
+    # With more threads than one, what is shown first need not have come first.
+    conf.set_override("executor_thread_pool_size", 1)
     listener.start()
     threading.Event().wait()
 
