@@ -294,7 +294,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The number of servers of all cells and projects that have each status. */
+        /** The number of servers of all cells and projects that have each status, and of boots that failed lately. */
         readonly get: operations["showServerCounts"];
         readonly put?: never;
         readonly post?: never;
@@ -2841,6 +2841,8 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
+                        /** @description The number of servers that were requested within the last hour, and whose boot has failed; also of those that were deleted since. */
+                        readonly failed_boots: number;
                         readonly server_counts: readonly {
                             /** @description As the compute API shows it. */
                             readonly status: string;

@@ -22,6 +22,16 @@ export function countServers(db: Executor): Promise<readonly ServerCount[]> {
   return db.rows<ServerCount>(SERVERS, {})
 }
 
+const FAILED_BOOTS = sqlStatement(sql`
+  select count(*) as count from server_actions
+  where started_at > now(3) - interval 1 hour and action = 'create' and message is not null`)
+
+/** Boots that were requested within the last hour and have failed, by the clock of the database. Reads all actions since. */
+export async function countFailedBoots(db: Executor): Promise<number> {
+  const [row] = await db.rows<{ readonly count: number }>(FAILED_BOOTS, {})
+  return Number(row?.count ?? 0)
+}
+
 /** How many of everything that has no state worth telling apart. */
 export interface ObjectCounts {
   readonly flavors: number

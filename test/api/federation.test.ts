@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
-import { createServer, showServer, untilStatus } from '#test/env/api/servers.ts'
+import { createServer, showServer, untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 let cloud: Cloud
@@ -258,6 +258,22 @@ test('servers are counted by their status, for operators', async () => {
   const statuses = Map.groupBy(listed.servers, ({ status }) => status)
   expect(listed.servers.length).toBeGreaterThan(0)
   expect(counted).toEqual(Object.fromEntries([...statuses].map(([is, all]) => [is, all.length])))
+})
+
+test('boots that failed within the last hour are counted, also of servers that are gone', async () => {
+  const failed = async () =>
+    (await get<{ failed_boots: number }>('/v1/server-counts')).body.failed_boots
+  const before = await failed()
+  const vast = { name: 'vast', vcpus: 1, ram: 64, disk: 1_000_000 }
+  const made = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', {
+    flavor: vast,
+  })
+  const id = await createServer(cloud, demo, { flavorRef: made.body.flavor.id })
+  await untilStatus(demo, id, 'ERROR')
+  await expect.poll(failed).toBe(before + 1)
+  await demo.delete(`/compute/v2.1/servers/${id}`)
+  await untilGone(demo, id)
+  expect(await failed()).toBe(before + 1)
 })
 
 describe('a placement', () => {

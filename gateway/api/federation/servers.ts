@@ -37,7 +37,8 @@ export const listOperatedServers: Handler<operations['listOperatedServers']> = a
 
 /** GET /v1/server-counts */
 export const showServerCounts: Handler<operations['showServerCounts']> = async ({ app }) => {
-  return { body: { server_counts: [...(await serverCounts(app.db))] } }
+  const { statuses, failedBoots } = await serverCounts(app.db)
+  return { body: { server_counts: [...statuses], failed_boots: failedBoots } }
 }
 
 /** POST /v1/servers/{server}/move */
