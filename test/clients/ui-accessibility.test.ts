@@ -52,6 +52,7 @@ describe.skipIf(why !== undefined || !isFullRun)('the page at /ui', () => {
       '#/create': ['Create a server', 'To host '],
       '#/events': ['Events', 'server.state'],
       '#/operations': ['Operations', 'server-move'],
+      '#/intents': ['Intents', 'Nothing waits for a cell.'],
       [`#/operations/${moved.body.id}`]: ['Operation', 'north'],
       '#/policies': ['Placement policies', 'burst'],
       '#/policies/burst': ['Placement policy', 'To host '],

@@ -5,16 +5,23 @@ import { Heading, Problem, path, State, serverLink, Time } from './parts.js'
 
 const KEPT = 200
 const SHOW_EVERY_MS = 250
-const TYPES = ['server', 'host', 'cell', 'operation']
+const TYPES = ['server', 'volume', 'snapshot']
+const TYPES_OF_OPERATORS = ['host', 'cell', 'operation']
+/** What else events are chosen by: [name in the address, label]. */
+const FILTERS = [['server', 'Server (id)'], ['request', 'Request (id)']]
+const FILTERS_OF_OPERATORS = [['cell', 'Cell'], ['host', 'Host']]
 
 /** Events as they happen, the newest first: of everything for operators, of the project's servers otherwise. */
-export function Events({ search }) {
+export function Events({ search, session }) {
   const [events, setEvents] = useState([])
   const [isPaused, setPaused] = useState(false)
   const [error, setError] = useState()
   const held = useRef(false)
   held.current = isPaused
-  const { type, request, server } = search
+  const types = session.is_admin ? [...TYPES, ...TYPES_OF_OPERATORS] : TYPES
+  const filters = session.is_admin ? [...FILTERS, ...FILTERS_OF_OPERATORS] : FILTERS
+  const { type, request, server, cell, host } = search
+  const asked = { type, request, server, cell, host }
   useEffect(() => {
     const aborter = new AbortController()
     let coming = []
@@ -30,9 +37,9 @@ export function Events({ search }) {
       if (coming.length > KEPT) coming.shift()
     }
     const run = async () => {
-      const page = await ask(`federation/v1/events${query({ type, request, server })}`, { signal: aborter.signal })
+      const page = await ask(`federation/v1/events${query(asked)}`, { signal: aborter.signal })
       setEvents(page.events.toReversed().slice(0, KEPT))
-      await follow(`federation/v1/events${query({ type, request, server, after: page.next })}`, tell, aborter.signal)
+      await follow(`federation/v1/events${query({ ...asked, after: page.next })}`, tell, aborter.signal)
     }
     setError(undefined)
     run().catch((refusal) => !aborter.signal.aborted && setError(refusal))
@@ -40,17 +47,17 @@ export function Events({ search }) {
       aborter.abort()
       clearInterval(timer)
     }
-  }, [type, request, server])
+  }, Object.values(asked))
   const choose = ({ target }) => {
-    location.hash = `${path('events')}${query({ ...search, type: target.value })}`
+    location.hash = `${path('events')}${query({ ...search, [target.name]: target.value.trim() })}`
   }
   return [
     h(Heading, null, 'Events'),
     h(
       'form',
       { class: 'filters', onSubmit: (event) => event.preventDefault() },
-      h('label', null, 'Of ', h('select', { value: type ?? '', onChange: choose }, h('option', { value: '' }, 'everything'), TYPES.map((each) => h('option', { key: each, value: each, selected: each === type }, `${each}s`)))),
-      request !== undefined && h('span', null, 'of request ', h('code', null, request)),
+      h('label', null, 'Of ', h('select', { name: 'type', value: type ?? '', onChange: choose }, h('option', { value: '' }, 'everything'), types.map((each) => h('option', { key: each, value: each, selected: each === type }, `${each}s`)))),
+      filters.map(([name, label]) => h('label', { key: name }, `${label} `, h('input', { name, value: search[name] ?? '', onChange: choose }))),
       h('button', { type: 'button', 'aria-pressed': isPaused, onClick: () => setPaused(!isPaused) }, isPaused ? 'Go on' : 'Pause'),
     ),
     h(Problem, { error }),

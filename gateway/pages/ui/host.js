@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { ask, query } from './api.js'
 import { stateOf } from './cell.js'
 import { CellsOfCloud } from './cells-below.js'
-import { Acts, Bar, gib, Heading, Loaded, link, path, State, serverLink, Table, Time, useData, word } from './parts.js'
+import { Acts, Bar, gib, Heading, kindOf, Loaded, link, path, State, serverLink, Table, Time, useData, word } from './parts.js'
 
 const EVERY_MS = 5_000
 
@@ -41,6 +41,8 @@ function Whole({ host, servers, cell, reload }) {
     ],
     h(HostActs, { host, cell, reload }),
     host.is_up && host.capabilities.includes('below') && h(CellsOfCloud, { host: host.id }),
+    h('h2', null, 'Servers'),
+    h('div', { class: 'squares' }, servers.map((server) => h(Square, { key: server.id, server }))),
     h(Table, {
       caption: 'Servers on this host',
       none: 'It has no server.',
@@ -66,4 +68,9 @@ function HostActs({ host, cell, reload }) {
     ? { label: 'Uncordon', command: command('uncordon'), act: () => set({ is_cordoned: false }) }
     : { label: 'Cordon', command: command('cordon'), act: () => set({ is_cordoned: true }) }
   return [h(Acts, { acts: [cordon] }), h('p', null, link(path('hosts', host.id, 'drain'), 'Drain it'))]
+}
+
+function Square({ server: { id, name, status } }) {
+  const label = `${name || id}: ${status}`
+  return h('a', { class: `square server ${kindOf(status)}`, href: path('servers', id), title: label, 'aria-label': label })
 }

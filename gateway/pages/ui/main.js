@@ -8,6 +8,7 @@ import { Create } from './create.js'
 import { Drain } from './drain.js'
 import { Events } from './events.js'
 import { Host } from './host.js'
+import { Intents } from './intents.js'
 import { Move } from './move.js'
 import { Operation, Operations } from './operations.js'
 import { Overview } from './overview.js'
@@ -36,6 +37,7 @@ const VIEWS = {
   'volumes/ID': { view: Volume },
   create: { view: Create },
   events: { view: Events },
+  intents: { view: Intents },
   operations: { view: Operations, isForOperators: true },
   'operations/ID': { view: Operation, isForOperators: true },
   policies: { view: Policies, isForOperators: true },
@@ -43,7 +45,7 @@ const VIEWS = {
   'policies/ID/edit': { view: EditPolicy, isForOperators: true },
   'create-policy': { view: CreatePolicy, isForOperators: true },
 }
-const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['volumes', 'Volumes'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations'], ['policies', 'Policies']]
+const NAVIGATION = [['', 'Overview'], ['servers', 'Servers'], ['volumes', 'Volumes'], ['create', 'Create'], ['events', 'Events'], ['operations', 'Operations'], ['intents', 'Intents'], ['policies', 'Policies']]
 
 /** `#/servers/ID/move?status=ERROR` -> its parts. */
 function place() {
@@ -132,7 +134,7 @@ function Search() {
   return h(
     'form',
     { role: 'search', onSubmit: search },
-    h('input', { name: 'text', type: 'search', 'aria-label': 'Find a server by name, id or address, or a request by its id', placeholder: 'Name, id, address, req-…' }),
+    h('input', { name: 'text', type: 'search', 'aria-label': 'Find a server by name, id or address, or a request by its id', placeholder: 'Name, id, IP …' }),
     h('button', null, 'Find'),
   )
 }

@@ -7,6 +7,8 @@ import { counted, Facts, gib, Heading, Loaded, link, NUMBER, Problem, path, Stat
 const EVERY_MS = 5_000
 /** Counting reads every server. */
 const COUNTED_EVERY_MS = 15_000
+/** Of operations and intents, so many are counted. */
+const LISTED_MAX = 100
 /** So many nested clouds are drawn in their cells. */
 const CLOUDS_MAX = 1_000
 /** Of so many clouds, at any depth, the cells are asked for and drawn. */
@@ -24,12 +26,13 @@ export function Overview() {
     return { cells, clouds }
   }, [], EVERY_MS)
   const about = useData(async (signal) => {
-    const [health, { server_counts: counts }, { operations }] = await Promise.all([
+    const [health, { server_counts: counts, failed_boots: failedBoots }, { operations }, { intents }] = await Promise.all([
       ask('federation/v1/health', { signal }),
       ask('federation/v1/server-counts', { signal }),
-      ask('federation/v1/operations?state=running&limit=100', { signal }),
+      ask(`federation/v1/operations?state=running&limit=${LISTED_MAX}`, { signal }),
+      ask(`federation/v1/intents?limit=${LISTED_MAX}`, { signal }),
     ])
-    return { health, operations, counts: new Map(counts.map(({ status, count }) => [status, count])) }
+    return { health, operations, intents, counts, failedBoots }
   }, [], COUNTED_EVERY_MS)
   return [
     h(Heading, null, 'Federation'),
@@ -40,23 +43,33 @@ export function Overview() {
 
 function FactStrip({ cells, about }) {
   const sum = (of) => cells.reduce((total, { summary }) => total + (summary === null ? 0 : of(summary)), 0)
-  const many = (status) => NUMBER.format(about.counts.get(status) ?? 0)
-  const wordOf = (kind) => {
-    const found = about.health.checks.filter((check) => check.kind === kind).map(({ status }) => status)
-    return ['failed', 'degraded'].find((word) => found.includes(word)) ?? 'ok'
-  }
-  const known = (show) => (about === undefined ? '…' : show())
+  const known = (show) => (about === undefined ? '…' : show(about))
   const facts = [
     ['Cells reachable', `${cells.filter((cell) => cell.is_reachable).length} of ${cells.length}`],
     ['Hosts up', `${NUMBER.format(sum(({ hosts_up: up }) => up))} of ${NUMBER.format(sum(({ hosts }) => hosts))}`],
-    ['Servers', link(path('servers'), NUMBER.format(sum(({ servers }) => servers)))],
-    ['Building', known(() => link('#/servers?status=BUILD', many('BUILD')))],
-    ['In error', known(() => link('#/servers?status=ERROR', many('ERROR')))],
-    ['Operations', known(() => link(path('operations'), `${about.operations.length}`))],
-    ['Bus', known(() => h(State, null, wordOf('bus')))],
-    ['Database', known(() => h(State, null, wordOf('database')))],
+    ['Servers', [link(path('servers'), NUMBER.format(about === undefined ? sum(({ servers }) => servers) : allOf(about))), about !== undefined && h(Statuses, about)]],
+    ['Failed boots in an hour', known(({ failedBoots }) => link('#/servers?status=ERROR', NUMBER.format(failedBoots)))],
+    ['Operations', known(({ operations }) => link(path('operations'), atMost(operations.length)))],
+    ['Intents', known(({ intents }) => link(path('intents'), atMost(intents.length)))],
+    ['Bus', known(({ health }) => h(State, null, wordOf(health, 'bus')))],
+    ['Database', known(({ health }) => h(State, null, wordOf(health, 'database')))],
   ]
   return h(Facts, { facts })
+}
+
+/** Those in no cell too. */
+const allOf = ({ counts }) => counts.reduce((total, { count }) => total + count, 0)
+
+const atMost = (count) => (count < LISTED_MAX ? `${count}` : `${count} or more`)
+
+function wordOf({ checks }, kind) {
+  const found = checks.filter((check) => check.kind === kind).map(({ status }) => status)
+  return ['failed', 'degraded'].find((word) => found.includes(word)) ?? 'ok'
+}
+
+/** How many servers have each status. */
+function Statuses({ counts }) {
+  return counts.map(({ status, count }) => h('div', { key: status }, link(`#/servers?status=${status}`, `${NUMBER.format(count)} ${status}`)))
 }
 
 function Troubles({ health }) {

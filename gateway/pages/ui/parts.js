@@ -57,12 +57,13 @@ export function Loaded({ data, show }) {
   ]
 }
 
-const GOOD = new Set(['ACTIVE', 'active', 'up', 'ok', 'done', 'success', 'available', 'in-use'])
+const GOOD = new Set(['ACTIVE', 'active', 'up', 'ok', 'done', 'success', 'completed', 'available', 'in-use'])
 const BAD = new Set(['ERROR', 'down', 'failed', 'error', 'error_deleting', 'unreachable'])
 
+export const kindOf = (state) => (GOOD.has(state) ? 'good' : BAD.has(state) ? 'bad' : 'other')
+
 export function State({ children }) {
-  const kind = GOOD.has(children) ? 'good' : BAD.has(children) ? 'bad' : 'other'
-  return h('span', { class: `state ${kind}` }, children)
+  return h('span', { class: `state ${kindOf(children)}` }, children)
 }
 
 /** `columns`: [heading, cell of a row][]. */

@@ -1,9 +1,13 @@
 import { h } from 'preact'
 import { ask } from './api.js'
+import { ConsoleLog } from './console-log.js'
 import { Decisions, Waterfall } from './decisions.js'
+import { IntentOf } from './intents.js'
 import { Acts, Facts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
+import { Timeline } from './timeline.js'
 
 const EVERY_MS = 3_000
+const TRACE_EVERY_MS = 15_000
 /** What a user does to a server, by the status in which it is possible. */
 const ACTS = [
   { label: 'Start', in: ['SHUTOFF'], body: { 'os-start': null }, command: 'start' },
@@ -19,13 +23,16 @@ const ACTS = [
 export function Server({ id, session }) {
   const at = `compute/v2.1/servers/${encodeURIComponent(id)}`
   const data = useData((signal) => ask(at, { signal }), [id], EVERY_MS)
+  const trace = useData(async (signal) => (session.is_admin ? ask(`federation/v1/servers/${encodeURIComponent(id)}/trace`, { signal }) : undefined), [id], TRACE_EVERY_MS)
   const name = data.value?.server.name ?? id
   return [
     h(Heading, null, `Server ${name}`),
     h(Loaded, { data, show: ({ server }) => [h(ServerFacts, { server }), h(ServerActs, { at, server, reload: data.reload }), session.is_admin && h('p', null, link(path('servers', id, 'move'), 'Move it to another host or cell'))] }),
+    h(IntentOf, { server: id }),
     h(Devices, { id, at }),
-    h(Timeline, { at }),
-    session.is_admin && h(Place, { id }),
+    h(ConsoleLog, { id, at }),
+    h(Timeline, { id, at, session, decisions: trace.value?.decisions }),
+    session.is_admin && h(Place, { id, trace }),
   ]
 }
 
@@ -126,46 +133,14 @@ function Devices({ id, at }) {
   )
 }
 
-/** What was done to it, the newest first, each with its steps. */
-function Timeline({ at }) {
-  const data = useData(async (signal) => {
-    const { instanceActions } = await ask(`${at}/os-instance-actions?limit=20`, { signal })
-    return Promise.all(
-      instanceActions.map(async ({ request_id: request }) => (await ask(`${at}/os-instance-actions/${request}`, { signal })).instanceAction),
-    )
-  }, [at], EVERY_MS * 2)
-  return h(
-    'section',
-    { 'aria-label': 'Actions' },
-    h('h2', null, 'Actions'),
-    h(Loaded, { data, show: (actions) => h('ol', { class: 'timeline' }, actions.map((action) => h(Action, { key: action.request_id + action.action, action }))) }),
-  )
-}
-
-function Action({ action }) {
-  const { action: name, start_time: at, request_id: request, message, events = [] } = action
-  return h(
-    'li',
-    null,
-    h('strong', null, name),
-    ' ',
-    h(Time, { at: `${at.replace(/Z?$/, 'Z')}` }),
-    message !== null && h('span', { class: 'problem' }, ` ${message}`),
-    ' ',
-    link(`${path('events')}?request=${request}`, h('small', null, request)),
-    h('ul', null, events.toReversed().map(({ event, result, host }) => h('li', { key: event }, `${event} `, h(State, null, (result ?? 'running').toLowerCase()), host && ` on ${host}`))),
-  )
-}
-
 /** For operators: the clouds above and below, the decisions and the steps of the boot. */
-function Place({ id }) {
-  const data = useData((signal) => ask(`federation/v1/servers/${encodeURIComponent(id)}/trace`, { signal }), [id])
+function Place({ id, trace }) {
   return h(
     'section',
     { 'aria-label': 'Place' },
     h('h2', null, 'Place'),
     h(Loaded, {
-      data,
+      data: trace,
       show: ({ above, below, cell, host, decisions, phases }) => [
         h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, on host ${host ?? 'none'}. The same from the command line: `, h('code', null, `./weir why ${word(id)}`)),
         above.length + below.length > 0 && h(Table, {
