@@ -1,9 +1,11 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import {
   recordedName,
   SERVER_ACTIONS,
   type ServerActionName,
 } from '#common/states/server-actions.ts'
+import { isSampled, traceIdOf } from '#common/trace/traceparent.ts'
 import { type ActionEvent, BUILD_EVENT } from '#openapi/wire/feed.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import { queueFeedRow } from '../db/feed.ts'
@@ -21,7 +23,8 @@ export type WorkName = 'build' | ServerActionName
 
 export interface EndedEvent {
   readonly serverId: string
-  readonly requestId: string
+  /** What asked for it. */
+  readonly work: Pick<WorkContext, 'requestId' | 'traceparent'>
   readonly event: WorkName
   readonly startedAt: number
   readonly finishedAt: number
@@ -52,10 +55,13 @@ export function failedAction(action: ServerActionName, reason: string, at: numbe
 }
 
 /** Work on a server that is over, as `server event show` lists it. */
-export function endedEvent({ failure, event, isOwn, ...rest }: EndedEvent): ActionEvent {
+export function endedEvent({ failure, event, isOwn, work, ...rest }: EndedEvent): ActionEvent {
   const action = isOwn === true && event !== 'build' ? recordedName(event) : null
+  const { requestId, traceparent } = work
   return {
     ...rest,
+    requestId,
+    ...(isSampled(traceparent) && { traceId: traceIdOf(traceparent) }),
     ...(action !== null && { action }),
     event: eventName(event),
     result: failure === undefined ? 'Success' : 'Error',

@@ -41,7 +41,7 @@ export async function refuseMove(
   const to: Instance = { ...instance, version: instance.version + 1, vmState, fault }
   const event = endedEvent({
     serverId: instance.id,
-    requestId: work.requestId,
+    work,
     event: move.name,
     startedAt: at,
     finishedAt: at,

@@ -160,11 +160,10 @@ async function believe(
 
 /** Nova records what a guest did by itself as an action of its own, for its owner to see (nova: `_sync_instance_power_state`). */
 function ownEvent({ id, placed }: Instance, event: PlainAct, at: number): ActionEvent {
-  const { requestId } = workContext({})
   const times = { startedAt: at, finishedAt: at }
   return endedEvent({
     serverId: id,
-    requestId,
+    work: workContext({}),
     event,
     ...times,
     host: placed?.host ?? null,

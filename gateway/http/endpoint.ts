@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import { Failure } from '#common/errors.ts'
-import type { Logger } from '#common/log.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Operation } from '#openapi/projection/operation.ts'
@@ -13,12 +12,13 @@ import { tracked } from '../app/repeatable.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import { TooManyRequests } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
-import { audited, READING } from './audited.ts'
+import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { givenBack, held, keptIfLong } from './given-back.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { NOVA_BODY, readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
+import { logAnswer } from './log-answer.ts'
 import { negotiateMicroversion } from './microversion.ts'
 import { isLegacyCompute, legacyLinks, refuseForeignProject } from './normal-path.ts'
 import type { Answer, Call, RawRequest } from './operation.ts'
@@ -29,7 +29,6 @@ import type { ServiceApi } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
 import { workKind } from './work-kind.ts'
 
-const REFUSED = 400
 /** The answer to a delete whose object an earlier request with the same key has deleted. */
 const NOTHING_LEFT: Answer = {}
 /** Their paths may carry the project, and their versions are listed outside of any microversion. */
@@ -100,23 +99,9 @@ export function serveEndpoint(
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
     recordRequest(exchange, c, answered, startedAt)
-    logAnswer(gateway.log, exchange, answered)
+    logAnswer(gateway.log, exchange, answered, response.headers.get('location'))
     return response
   }
-}
-
-/** A line for each accepted change; reads and refusals are logged at the level debug only. */
-function logAnswer(
-  log: Logger,
-  { c, work, caller, operation }: Exchange,
-  answered: { readonly method: string; readonly status: number },
-): void {
-  const isAcceptedChange = !READING.has(answered.method) && answered.status < REFUSED
-  const level = isAcceptedChange ? 'info' : 'debug'
-  if (!log.isLevelEnabled(level)) return
-  const who = { user_id: caller?.userId, project_id: caller?.projectId }
-  const what = { operation: operation?.id, path: c.req.path }
-  log[level]({ request_id: work.requestId, ...answered, ...who, ...what }, 'request answered')
 }
 
 /** The request's id comes first, so that everything that follows, a refusal included, can be found by it. */

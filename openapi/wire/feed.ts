@@ -17,6 +17,8 @@ export const BUILD_EVENT = 'compute__do_build_and_run_instance'
 export const ActionEvent = Type.Object({
   serverId: Uuid,
   requestId: Type.String(),
+  /** Of the trace that the work is in, where one is recorded. */
+  traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   event: Type.String(),
   startedAt: Time,
   finishedAt: Nullable(Time),

@@ -4,11 +4,23 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { askForServer, SERVERS, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { OtlpReceiver } from '#test/env/otlp-receiver.ts'
+
+interface Line {
+  readonly msg: string
+  readonly request_id?: string
+  readonly server_id?: string
+  readonly trace_id?: string
+}
 
 let cloud: Cloud
+let collector: OtlpReceiver
 
 beforeAll(async () => {
+  collector = await OtlpReceiver.open()
+  const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
   cloud = await startCloud({
+    gateway: { ...traces, GATEWAY_TRACE_SAMPLE_RATIO: '1', GATEWAY_LOG_LEVEL: 'info' },
     cells: 1,
     processesPerCell: 1,
     hostsPerCell: 1,
@@ -19,6 +31,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
+  await collector?.[Symbol.asyncDispose]()
 })
 
 const log = (name: string) => readFileSync(join(cloud.foundation.directory, `${name}.log`), 'utf8')
@@ -39,6 +52,17 @@ test('one request id leads from the answer to the log of every process and to th
       () => log(name).includes(requestId),
       5_000,
     )
+  const lines = () =>
+    log('gateway-1')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
+      .filter((line) => line.request_id === requestId && line.server_id === id)
+  await expect
+    .poll(() => lines().map(({ msg }) => msg))
+    .toEqual(['request answered', 'server work ended'])
+  // It begins at this gateway, and is recorded.
+  const traceId = requestId.slice(4).replaceAll('-', '')
+  expect(lines().map(({ trace_id: trace }) => trace)).toEqual([traceId, traceId])
   const action = await demo.get(`${SERVERS}/${id}/os-instance-actions/${requestId}`)
   expect(action.body['instanceAction']).toMatchObject({ action: 'create', request_id: requestId })
 })

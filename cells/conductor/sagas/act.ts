@@ -202,7 +202,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isRolledBack: boolean): Pr
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   queueActionEnd(tx, deps, to, {
-    requestId: work.requestId,
+    work,
     event: params.action,
     startedAt: params.startedAt,
     finishedAt: acted.at,
@@ -224,7 +224,7 @@ async function reportPreempted(tx: Tx, { deps, params, work }: ActCall): Promise
   const { instance, action, startedAt, isOwn } = params
   const event = endedEvent({
     serverId: instance.id,
-    requestId: work.requestId,
+    work,
     event: action,
     startedAt,
     finishedAt: deps.clock.now(),

@@ -100,7 +100,7 @@ async function reportRefused(
     const to: Instance = { ...now, version: now.version + 1, vmState: 'error', fault }
     if (!(await updateOwnInstance(tx, sagaId, { to }))) return
     queueActionEnd(tx, deps, to, {
-      requestId: work.requestId,
+      work,
       event: 'delete',
       startedAt,
       finishedAt: at,
@@ -166,7 +166,7 @@ function queueDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
   const at = deps.clock.now()
   const event = endedEvent({
     serverId: instance.id,
-    requestId: work.requestId,
+    work,
     event: 'delete',
     startedAt,
     finishedAt: at,

@@ -265,7 +265,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isRolledBack: boolean): P
   const to = afterwards(call, done, of.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   queueActionEnd(tx, deps, to, {
-    requestId: work.requestId,
+    work,
     event: name,
     startedAt: params.startedAt,
     finishedAt: of.at,

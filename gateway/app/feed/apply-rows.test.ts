@@ -301,7 +301,7 @@ test('work that ended has one event, with its error; unfinished work has none', 
   const [done, failed, going] = [newId<string>(), newId<string>(), newId<string>()]
   const bodies = [
     step(done),
-    step(done, { finishedAt: 2_000, result: 'Success', host: 'host-1' }),
+    step(done, { finishedAt: 2_000, result: 'Success', host: 'host-1', traceId: 'a'.repeat(32) }),
     step(failed, { finishedAt: 2_000, result: 'Error', details: 'no disk' }),
     step(going),
   ]
@@ -309,7 +309,7 @@ test('work that ended has one event, with its error; unfinished work has none', 
   const work = { request_id: 'req-1', work: 'compute_start_instance' }
 
   expect(endedWork(rows)).toEqual([
-    { server_id: done, ...work, host: 'host-1', result: 'Success' },
+    { server_id: done, ...work, trace_id: 'a'.repeat(32), host: 'host-1', result: 'Success' },
     { server_id: failed, ...work, host: null, result: 'Error', error: 'no disk' },
   ])
 })

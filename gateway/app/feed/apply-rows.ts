@@ -88,8 +88,9 @@ function spokenOf({ views, traces, events, migrations }: Batch): ReadonlySet<str
 export function endedWork(rows: readonly FeedRow[]): readonly Readonly<Record<string, unknown>>[] {
   return newest(rows)
     .events.filter(({ result }) => result !== null)
-    .map(({ serverId, requestId, event, result, host, details }) => {
-      const about = { server_id: serverId, request_id: requestId, work: event, host }
+    .map(({ serverId, requestId, traceId, event, result, host, details }) => {
+      const trace = traceId !== undefined && { trace_id: traceId }
+      const about = { server_id: serverId, request_id: requestId, ...trace, work: event, host }
       return { ...about, result, ...(details !== null && { error: details }) }
     })
 }

@@ -17,6 +17,7 @@ import {
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyRows, endedWork } from './apply-rows.ts'
+import { endedVolumeWork } from './ended-volume-work.ts'
 import { FeedQueue, readBatch } from './feed-queue.ts'
 import { appliedMeasure } from './measures.ts'
 import { resync } from './resync.ts'
@@ -278,6 +279,8 @@ export class CellFeed implements AsyncDisposable {
     this.#at = next
     for (const work of endedWork(rows))
       deps.log.info({ cell: cell.name, ...work }, 'server work ended')
+    for (const work of endedVolumeWork(rows))
+      deps.log.info({ cell: cell.name, ...work }, 'volume work ended')
     appliedMeasure.report({ cell: cell.name, rows })
     if (applied.hasNotBuilt) onNotBuilt()
   }

@@ -50,7 +50,7 @@ function active(call: BootCall): Instance {
 
 function queueBuildEnd(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   queueActionEnd(tx, deps, to, {
-    requestId: work.requestId,
+    work,
     event: 'build',
     startedAt: params.startedAt,
     finishedAt: deps.clock.now(),

@@ -35,7 +35,7 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
   const at = deps.clock.now()
   const event = endedEvent({
     serverId,
-    requestId: work.requestId,
+    work,
     event: 'build',
     startedAt: params.startedAt,
     finishedAt: at,

@@ -15,7 +15,7 @@ export const reportPreempted: LocalStep<Conductor, BootParams> = {
     const { claimed } = latest(call)
     const event = endedEvent({
       serverId: params.operation.serverId,
-      requestId: work.requestId,
+      work,
       event: 'build',
       startedAt: params.startedAt,
       finishedAt: deps.clock.now(),
