@@ -70,12 +70,15 @@ function Hosts({ hosts, next }) {
         ['Driver', ({ driver }) => driver],
         ['Zone', ({ zone }) => zone],
         ['Servers', ({ servers }) => servers],
-        ['vCPUs', ({ used, total }) => `${used.vcpus} of ${total?.vcpus ?? 'unknown'}`],
-        ['Memory', ({ used, total }) => `${gib(used.memory_mb)} of ${total === null ? 'unknown' : gib(total.memory_mb)} GiB`],
+        ['vCPUs', (host) => `${host.used.vcpus} of ${limitOf(host, 'vcpus') ?? 'unknown'}`],
+        ['Memory', (host) => `${gib(host.used.memory_mb)} of ${host.total === null ? 'unknown' : gib(limitOf(host, 'memory_mb'))} GiB`],
       ],
     }),
   )
 }
+
+/** What a host may promise, with overcommit; undefined where it has never reported. */
+const limitOf = ({ total, ratios }, of) => (total === null ? undefined : Math.floor(total[of] * ratios[of]))
 
 export function stateOf(host) {
   if (!host.is_up) return 'down'

@@ -31,7 +31,7 @@ export function Operations() {
 }
 
 function Progress({ operation: { total, remaining, message } }) {
-  return [total !== null && remaining !== null && h(Bar, { label: 'Servers done', used: total - remaining, total }), message]
+  return [total !== null && remaining !== null && h(Bar, { label: 'Servers done', used: total - remaining, total, isProgress: true }), message]
 }
 
 function actsOn({ id, state, is_cancellable: isCancellable }, reload) {

@@ -102,14 +102,14 @@ export function Pages({ cursors, setCursors, next }) {
   )
 }
 
-/** How much of something is used; amounts in the unit that is named. */
-export function Bar({ label, used, total, unit = '' }) {
+/** How much of something is used, or done; amounts in the unit that is named. Where little is left, it warns. */
+export function Bar({ label, used, total, unit = '', isProgress = false }) {
   const share = total > 0 ? Math.min(1, used / total) : 0
   return h(
     'div',
     { class: 'bar' },
     h('span', null, label),
-    h('meter', { min: 0, max: 1, value: share, high: 0.9, 'aria-label': label }),
+    h('meter', { min: 0, max: 1, value: share, high: isProgress ? 1 : 0.9, 'aria-label': label }),
     h('span', null, `${used} of ${total}${unit}`),
   )
 }
