@@ -140,6 +140,16 @@ describe('the weir command', () => {
     expect(await ids('-n 1')).toEqual([id, ''])
     expect(await ids('--cell north')).not.toContain(id)
     expect(await ids('--status SHUTOFF')).not.toContain(id)
+    const [heads, ...rows] = (await admin.run('usage --by project,cell,flavor -o csv')).out.split(
+      '\r\n',
+    )
+    expect(heads).toBe(
+      'project_id,project,cell_id,cell,flavor,servers,server_hours,vcpu_hours,memory_mb_hours,disk_gb_hours,volume_gb_hours,image_gb_hours,floating_ip_hours,cost',
+    )
+    expect(rows.some((row) => row.includes(',south,m1.tiny,'))).toBe(true)
+    expect(await admin.json('usage --by cell')).toMatchObject({
+      usages: expect.arrayContaining([expect.objectContaining({ cell: 'south', cost: null })]),
+    })
     expect(await ids('--project demo')).toContain(id)
     expect(await ids('--project demo --status SHUTOFF --host south-2')).toEqual([''])
     expect(await admin.run('server list --project unknown')).toMatchObject({

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
+import { images } from '#gateway/db/schema/image.ts'
+import { floatingIps } from '#gateway/db/schema/routing.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
 import { volumes } from '#gateway/db/schema/volumes.ts'
 import { queueServers } from '#gateway/db/server-index.ts'
@@ -17,7 +19,7 @@ import { sampleServer } from '#test/env/sample-server.ts'
 const directory = mkdtempSync(join(tmpdir(), 'weir-usage-'))
 const PRICES = {
   currency: 'EUR',
-  default: { vcpu: 0.5, volume_gb: 0.1 },
+  default: { vcpu: 0.5, volume_gb: 0.1, image_gb: 0.01, floating_ip: 0.2 },
   cells: { south: { server: 2 } },
 }
 const PERIOD = 'start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'
@@ -34,6 +36,8 @@ interface Usage {
   readonly memory_mb_hours: number
   readonly disk_gb_hours: number
   readonly volume_gb_hours: number
+  readonly image_gb_hours: number
+  readonly floating_ip_hours: number
   readonly cost: number | null
 }
 interface Usages {
@@ -188,4 +192,35 @@ test('volumes count by their size for the project that has them, also once they 
     cost: expect.closeTo(24),
   })
   expect(await volumeHours()).toEqual([kept])
+})
+
+test('images count by their size and floating IPs by their number, for the default price', async () => {
+  const { db } = api.gateway
+  const [created, projectId] = [at('10T00'), alice.projectId]
+  const [imageId, floatingIpId] = [newId<string>(), newId<string>()]
+  await db.orm.insert(images).values({
+    ...{ id: imageId, status: 'active', visibility: 'private', owner: projectId },
+    ...{ sizeBytes: 5 * 2 ** 30, minDiskGb: 0, minRamMb: 0, isProtected: false, isHidden: false },
+    ...{ properties: {}, revision: 0, createdAt: created, updatedAt: created },
+  })
+  await db.orm.insert(floatingIps).values({
+    ...{ id: floatingIpId, projectId, description: '', createdAt: created, updatedAt: created },
+    ...{ networkId: newId<string>(), portId: newId<string>(), address: '203.0.113.7', revision: 0 },
+  })
+  const ofResources = async () => {
+    const { body } = await usage(`${PERIOD}&by=project,flavor&project=blue`)
+    return body.usages.filter(({ image_gb_hours }) => image_gb_hours > 0)
+  }
+  const [found, ...others] = await ofResources()
+  await db.orm.delete(images).where(eq(images.id, imageId))
+  await db.orm.delete(floatingIps).where(eq(floatingIps.id, floatingIpId))
+
+  // Beside the volume that was there before.
+  const cost = 240 * 0.1 + 120 * 0.01 + 24 * 0.2
+  expect(others).toEqual([])
+  expect(found).toMatchObject({
+    ...{ flavor: null, servers: 0, image_gb_hours: 120, floating_ip_hours: 24 },
+    cost: expect.closeTo(cost),
+  })
+  expect(await ofResources()).toEqual([found])
 })

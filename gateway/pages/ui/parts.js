@@ -147,7 +147,7 @@ function Act({ label, act, ask, isDangerous }) {
 }
 
 /** A command line, with a button that copies it. */
-function Command({ children }) {
+export function Command({ children }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(children)

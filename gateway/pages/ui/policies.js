@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from './api.js'
 import { Choice, Text } from './fields.js'
-import { Acts, Facts, Heading, Loaded, link, path, Table, Time, useData, word } from './parts.js'
+import { Acts, Command, Facts, Heading, Loaded, Table, Time, link, path, useData, word } from './parts.js'
 import { linesOf } from './policy-text.js'
 import { Preview } from './preview.js'
 
@@ -112,7 +112,7 @@ function DryRunForm({ policy, flavors, images, projects }) {
       h(Choice, { ...field, name: 'image', label: 'Image ', options: options(images) }),
       h(Text, { ...field, name: 'project', label: 'Project ', suggestions: projects.map(({ name }) => name), maxLength: 64 }),
     ),
-    h('p', null, 'The same from the command line: ', h('code', null, `./weir why --flavor ${word(flavor)} --image ${image}${project && ` --project ${word(project)}`}${chosen}`)),
+    h('p', null, 'The same from the command line: ', h(Command, null, `./weir why --flavor ${word(flavor)} --image ${image}${project && ` --project ${word(project)}`}${chosen}`)),
     h(Preview, { body }),
   ]
 }

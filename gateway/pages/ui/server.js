@@ -3,7 +3,7 @@ import { ask } from './api.js'
 import { ConsoleLog } from './console-log.js'
 import { Decisions, Waterfall } from './decisions.js'
 import { IntentOf } from './intents.js'
-import { Acts, Facts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
+import { Acts, Command, Facts, Heading, Loaded, link, path, State, Table, Time, useData, word } from './parts.js'
 import { Timeline } from './timeline.js'
 
 const EVERY_MS = 3_000
@@ -142,7 +142,7 @@ function Place({ id, trace }) {
     h(Loaded, {
       data: trace,
       show: ({ above, below, cell, host, decisions, phases }) => [
-        h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, on host ${host ?? 'none'}. The same from the command line: `, h('code', null, `./weir why ${word(id)}`)),
+        h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, on host ${host ?? 'none'}. The same from the command line: `, h(Command, null, `./weir why ${word(id)}`)),
         above.length + below.length > 0 && h(Table, {
           caption: 'The same server in other clouds',
           none: '',

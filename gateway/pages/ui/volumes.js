@@ -2,7 +2,7 @@ import { h } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask, query } from './api.js'
 import { Decisions } from './decisions.js'
-import { Acts, Facts, Heading, Loaded, link, Pages, Problem, path, State, serverLink, Table, Time, useData, word } from './parts.js'
+import { Acts, Command, Facts, Heading, Loaded, link, Pages, Problem, path, State, serverLink, Table, Time, useData, word } from './parts.js'
 
 const PAGE = 100
 const EVERY_MS = 5_000
@@ -64,7 +64,7 @@ function NewVolume({ reload }) {
     h('label', null, 'Name ', h('input', { name: 'name', value: name, onInput: change, maxLength: 255 })),
     h('label', null, 'GiB ', h('input', { name: 'size', type: 'number', min: 1, required: true, value: size, onInput: change })),
     h('button', null, 'Create'),
-    h('code', null, `openstack volume create --size ${size || 1} ${word(name || 'NAME')}`),
+    h(Command, null, `openstack volume create --size ${size || 1} ${word(name || 'NAME')}`),
     h(Problem, { error }),
   )
 }
@@ -129,7 +129,7 @@ function Place({ id }) {
       data,
       show: ({ cell, store, fault, decisions }) => [
         fault !== null && h('p', { class: 'problem' }, fault),
-        h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, in store ${store ?? 'none'}. The same from the command line: `, h('code', null, `./weir why --volume ${word(id)}`)),
+        h('p', null, 'In cell ', cell === null ? 'none' : link(path('cells', cell), cell), `, in store ${store ?? 'none'}. The same from the command line: `, h(Command, null, `./weir why --volume ${word(id)}`)),
         h(Decisions, { decisions }),
       ],
     }),
