@@ -4,6 +4,7 @@ import {
   act,
   activeServer,
   createServer,
+  SERVERS,
   showServer,
   unboundServer,
   untilStatus,
@@ -88,6 +89,30 @@ describe.skipIf(why !== undefined || !isFullRun)('what the page shows of a serve
     await within('Console log', ['fake-guest: boot step 40 of 40'])
     await visit.untilText(`openstack console log show --lines 100 ${id}`)
     await visit.keep('ui-server-console')
+  })
+
+  test('it is found by its name, id and address, and by the request that made it', async () => {
+    const demo = cloud.as('demo')
+    const server = await showServer(demo, id)
+    const [{ addr } = { addr: '' }] = Object.values(
+      server['addresses'] as Readonly<Record<string, readonly { readonly addr: string }[]>>,
+    ).flat()
+    const { body } = await demo.get<{ instanceActions: readonly { request_id: string }[] }>(
+      `${SERVERS}/${id}/os-instance-actions`,
+    )
+    const request = body.instanceActions.at(-1)!.request_id
+    for (const [text, hash] of [
+      ['show', '#/servers?name=show'],
+      [id, `#/servers/${id}`],
+      [addr, `#/servers?ip=${addr}`],
+      [request, `#/events?request=${request}`],
+    ]) {
+      await visit.go('#/operations', 'Operations')
+      await visit.fill('text', text!)
+      await visit.click('Find')
+      await visit.browser.until(hash!, `location.hash === ${JSON.stringify(hash)}`)
+      await visit.untilText('shown')
+    }
   })
 
   test('it is a square of its host, which leads to it', async () => {
