@@ -54,7 +54,9 @@ export async function cellsOfCloud(
     const query = { capability: 'below', limit: String(CLOUDS_BELOW_MAX) }
     const { hosts } = (await cloud.ask(Hosts, 'federation', 'GET', '/hosts', { ...asked, query }))
       .body
-    const clouds = Map.groupBy(hosts, ({ cell_id: cellId }) => cellId)
+    // Whatever the cloud answers, no more than fit into a message.
+    const known = hosts.slice(0, CLOUDS_BELOW_MAX)
+    const clouds = Map.groupBy(known, ({ cell_id: cellId }) => cellId)
     const cells = body.cells
       .slice(0, CELLS_BELOW_MAX)
       .map((cell) => cellOf(cell, (clouds.get(cell.id) ?? []).map(cloudOf)))

@@ -49,7 +49,8 @@ export async function cellsThrough(
   const query = further.length === 0 ? {} : { through: further.join(',') }
   try {
     const { body } = await cloud.ask(Answer, 'federation', 'GET', path, { query, via, signal })
-    return { ...body, cells: body.cells.slice(0, CELLS_BELOW_MAX).map(cellOf) }
+    const { hidden, count, cells } = body
+    return { hidden, count, cells: withinBounds(cells.slice(0, CELLS_BELOW_MAX)).map(cellOf) }
   } catch (error) {
     if (isFailure(error, 'forbidden')) return { hidden: 'not-allowed', count: 0, cells: [] }
     if (isFailure(error, 'conflict', 'not-found')) throw saidBelow(error)
@@ -62,13 +63,23 @@ function saidBelow({ kind, message, detail, cause }: Failure): Failure {
   return new Failure(kind, detail === undefined ? message : `${message} ${detail}`, { cause })
 }
 
+/** The same cells with no more clouds than fit into a message, whatever the cloud answers. */
+function withinBounds(cells: readonly Static<typeof CellView>[]): Static<typeof CellView>[] {
+  let left = CLOUDS_BELOW_MAX
+  return cells.map((cell) => {
+    const clouds = cell.clouds.slice(0, left)
+    left -= clouds.length
+    return { ...cell, clouds }
+  })
+}
+
 function cellOf({
   hosts_up: hostsUp,
   memory_mb: memoryMb,
   memory_mb_used: memoryMbUsed,
   ...cell
 }: Static<typeof CellView>): CellBelow {
-  const clouds = cell.clouds.slice(0, CLOUDS_BELOW_MAX).map((each) => ({
+  const clouds = cell.clouds.map((each) => ({
     id: each.id,
     name: each.name,
     state: each.state,
