@@ -47,6 +47,7 @@ import { purge } from './reconcilers/purge.ts'
 import { routeHosts } from './reconcilers/route-hosts.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { sendContact } from './reconcilers/send-contact.ts'
+import { tryFenceDevices } from './reconcilers/try-fence-devices.ts'
 import {
   asksForImageProperties,
   asksForIoOps,
@@ -285,6 +286,8 @@ function quietReconcilers(cell: Cell, holder: string, config: CellConfig): reado
     allocationAudit(cell, holder),
     auditStores(cell, holder),
     purge(cell, holder, config.retention),
-    ...(config.fencing === undefined ? [] : [fenceHosts(cell, holder, config.fencing)]),
+    ...(config.fencing === undefined
+      ? []
+      : [fenceHosts(cell, holder, config.fencing), tryFenceDevices(cell, holder, config.fencing)]),
   ]
 }

@@ -15,12 +15,29 @@ export function readSettingsFile<T extends TSchema>(
   } catch (error) {
     throw new SettingsError([`${setting}: ${file} cannot be read: ${String(error)}`])
   }
+  return checkedSettings({ setting, file, at: '' }, schema, content)
+}
+
+/** Where in a file of settings something stands: `at` is the JSON pointer to it. */
+export interface SettingsPlace {
+  readonly setting: string
+  readonly file: string
+  readonly at: string
+}
+
+/** The content of a settings file, or a part, where it is as `schema` says. Throws `SettingsError`, which names each wrong value. */
+export function checkedSettings<T extends TSchema>(
+  { setting, file, at }: SettingsPlace,
+  schema: T,
+  content: unknown,
+): Static<T> {
   if (Value.Check(schema, content)) return content as Static<T>
   const problems = Value.Errors(schema, content)
     // The unknown property itself has an error, too, which says nothing.
     .filter(({ keyword }) => keyword !== 'boolean')
     .map(({ instancePath, message, keyword, params }) => {
-      const where = instancePath === '' ? 'the file' : instancePath
+      const path = `${at}${instancePath}`
+      const where = path === '' ? 'the file' : path
       const what =
         keyword === 'additionalProperties'
           ? `must not have ${(params as { additionalProperties: string[] }).additionalProperties.join(', ')}`

@@ -18,6 +18,17 @@ describe('run()', () => {
     })
   })
 
+  test('a command reads its input, and may end with the codes that it is allowed', async () => {
+    expect(await run('cat', [], { ...LIMIT, input: 'a=b\n' })).toMatchObject({
+      stdout: 'a=b\n',
+      code: 0,
+    })
+    expect((await run('cat', [], LIMIT)).stdout).toBe('')
+    const unread = { ...LIMIT, input: 'x'.repeat(1024 ** 2), codes: [0, 2] }
+    expect((await run('sh', ['-c', 'exit 2'], unread)).code).toBe(2)
+    await expect(run('sh', ['-c', 'exit 1'], unread)).rejects.toMatchObject({ kind: 'internal' })
+  })
+
   test('a command that is not there is unsupported', async () => {
     const running = run('weir-no-such-command', [], LIMIT)
     await expect(running).rejects.toMatchObject({ kind: 'unsupported' })

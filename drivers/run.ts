@@ -10,11 +10,16 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   /** How much of each stream is kept; absent: 64 KiB. */
   readonly outputBytesMax?: number
+  /** What the command reads; absent: nothing. */
+  readonly input?: string
+  /** Exit codes that are no failure; absent: 0 alone. */
+  readonly codes?: readonly number[] | 'any'
 }
 
 export interface RunResult {
   readonly stdout: string
   readonly stderr: string
+  readonly code: number
 }
 
 /** The newest part of what a command says is kept: errors come last. */
@@ -35,9 +40,11 @@ export async function run(
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env ?? { PATH, LC_ALL: 'C' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
+  // A command may end without reading it; how it ended is told by its exit code.
+  child.stdin.on('error', () => {}).end(options.input)
   const stdout = tail(child.stdout, options.outputBytesMax)
   const stderr = tail(child.stderr, options.outputBytesMax)
   const killGroup = () => {
@@ -59,11 +66,12 @@ export async function run(
       throw new Failure('unavailable', `The command ${command} took longer than expected.`, {
         detail: `killed after ${options.timeoutMs} ms`,
       })
-    if (code !== 0)
+    const { codes = [0] } = options
+    if (code === null || (codes !== 'any' && !codes.includes(code)))
       throw new Failure('internal', `The command ${command} failed.`, {
         detail: `exit ${code}: ${stderr().trim() || stdout().trim()}`,
       })
-    return { stdout: stdout(), stderr: stderr() }
+    return { stdout: stdout(), stderr: stderr(), code }
   } finally {
     clearTimeout(timer)
     options.signal?.removeEventListener('abort', killGroup)

@@ -1397,6 +1397,13 @@ export interface components {
             readonly fenced_at: components["schemas"]["Time"] | null;
             /** @description Why its cell has not powered it off although it does not answer. */
             readonly fence_problem: string | null;
+            /** @description What its cell powers it off by if it does not answer. Null if nothing does. */
+            readonly fence_device: {
+                /** @description The BMC with its address, or the fence agent. */
+                readonly name: string;
+                /** @description Why it could not be used when the cell last tried, while the host answered. */
+                readonly problem: string | null;
+            } | null;
             readonly last_seen_at: components["schemas"]["Time"];
             /** @description Null for a host that has reported none. */
             readonly total: components["schemas"]["Resources"] | null;

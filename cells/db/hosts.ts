@@ -1,9 +1,10 @@
-import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, HostNetwork, Inventory } from '#openapi/wire/host.ts'
-import type { Host, Provider } from '../hosts/host.ts'
+import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
+import type { HostNetwork } from '#openapi/wire/host-network.ts'
+import type { Host, Provider, TriedFenceDevice } from '../hosts/host.ts'
 import { hosts } from './schema/hosts.ts'
 import { customResources, resourceProviders } from './schema/placement.ts'
 
@@ -161,6 +162,18 @@ export async function hostNetworks(db: Executor): Promise<ReadonlyMap<HostId, Ho
   return new Map(rows.map(({ id, network }) => [id as HostId, network as HostNetwork | null]))
 }
 
+/** The fence devices of hosts that are not forgotten, as they were when they were last tried, by the hosts' names. */
+export async function findTriedFenceDevices(
+  db: Executor,
+): Promise<readonly { readonly host: string; readonly device: TriedFenceDevice }[]> {
+  const rows = await db.orm
+    .select({ host: hosts.name, device: hosts.fenceDevice })
+    .from(hosts)
+    .where(and(eq(hosts.isDeleted, false), isNotNull(hosts.fenceDevice)))
+    .orderBy(asc(hosts.name))
+  return rows.map(({ host, device }) => ({ host, device: device as TriedFenceDevice }))
+}
+
 /** Adds the host, as version 1; false when it is there already. */
 export async function insertHost(db: Executor, host: Host): Promise<boolean> {
   const [result] = await db.orm
@@ -191,6 +204,7 @@ function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isAuthoritative'> {
     aggregates: [...host.aggregates],
     inventory: host.inventory ?? sql`null`,
     network: host.network ?? sql`null`,
+    fenceDevice: host.fenceDevice ?? sql`null`,
   }
 }
 
@@ -207,6 +221,7 @@ function fromRow(
     aggregates: row.aggregates as HostAggregate[],
     inventory: row.inventory as Inventory | null,
     network: row.network as HostNetwork | null,
+    fenceDevice: row.fenceDevice as TriedFenceDevice | null,
     startedAt: row.startedAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
     fencedAt: row.fencedAt?.getTime() ?? null,

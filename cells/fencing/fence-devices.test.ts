@@ -15,28 +15,21 @@ const written = (name: string, content: string) => {
 const passwordFile = written('password', 'secret\n')
 const device = { bmc: '192.0.2.7', user: 'weir', password_file: passwordFile }
 const devicesFile = (devices: object) => written('devices.json', JSON.stringify(devices))
+const source = (devices: object) => ({
+  devicesFile: devicesFile(devices),
+  agentsDirectory: folder,
+})
 
 test('devices are read by the names of their hosts, with passwords from files', () => {
-  const file = devicesFile({
+  const devices = source({
     one: device,
     two: { ...device, port: 6_230, privilege: 'administrator' },
   })
+  const bmc = { address: '192.0.2.7', user: 'weir', password: 'secret' }
 
-  expect([...readFenceDevices(file)]).toEqual([
-    [
-      'one',
-      { address: '192.0.2.7', port: 623, user: 'weir', password: 'secret', privilege: 'operator' },
-    ],
-    [
-      'two',
-      {
-        address: '192.0.2.7',
-        port: 6_230,
-        user: 'weir',
-        password: 'secret',
-        privilege: 'administrator',
-      },
-    ],
+  expect([...readFenceDevices(devices)]).toEqual([
+    ['one', { bmc: { ...bmc, port: 623, privilege: 'operator' } }],
+    ['two', { bmc: { ...bmc, port: 6_230, privilege: 'administrator' } }],
   ])
 })
 
@@ -54,17 +47,24 @@ test.each([
     /longer than 20 bytes/,
   ],
 ])('%s is refused with its place', (_what, wrong, says) => {
-  expect(() => readFenceDevices(devicesFile({ one: wrong }))).toThrow(says)
+  expect(() => readFenceDevices(source({ one: wrong }))).toThrow(says)
 })
 
-test('a changed file is read again', () => {
-  const watched = new WatchedFenceDevices(devicesFile({ one: device }))
+test('a changed file is read again, and one that cannot be used says why and changes nothing', () => {
+  const watched = new WatchedFenceDevices(source({ one: device }))
   expect([...watched.read().keys()]).toEqual(['one'])
+  const change = (devices: object, at: number) => utimesSync(devicesFile(devices), at, at)
 
-  const file = devicesFile({ two: device })
-  utimesSync(file, 1, 1)
-
+  change({ two: device }, 1)
   expect([...watched.read().keys()]).toEqual(['two'])
+
+  change({ three: { ...device, user: 7 } }, 2)
+  expect([...watched.read().keys()]).toEqual(['two'])
+  expect(watched.problem).toContain('/three/user')
+
+  change({ three: device }, 3)
+  expect([...watched.read().keys()]).toEqual(['three'])
+  expect(watched.problem).toBeNull()
 })
 
 test('a cell without the file fences no host, and refuses a file that it cannot use', () => {

@@ -1,8 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Type } from 'typebox'
 import { type EnvReader, SettingsError } from '#common/env.ts'
-import { readSettingsFile } from '#common/settings-file.ts'
+import { checkedSettings, readSettingsFile, type SettingsPlace } from '#common/settings-file.ts'
 import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
+import { readAgent } from './agent-settings.ts'
+import type { FenceDeviceSettings } from './fence-device.ts'
 
 const SETTING = 'CELL_FENCE_DEVICES_FILE'
 const IPMI_PORT = 623
@@ -12,26 +14,32 @@ const PASSWORD_BYTES_MAX = 20
 
 const DevicesFile = Type.Record(
   Type.String({ minLength: 1 }),
-  Type.Object(
-    {
-      bmc: Type.String({ minLength: 1 }),
-      port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
-      user: Type.String({ minLength: 1, maxLength: USER_BYTES_MAX }),
-      password_file: Type.String({ minLength: 1 }),
-      privilege: Type.Optional(
-        Type.Union([Type.Literal('operator'), Type.Literal('administrator')]),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  Type.Record(Type.String(), Type.Unknown()),
 )
 
-/** The BMCs of hosts, by the hosts' names. */
-export type FenceDevices = ReadonlyMap<string, BmcSettings>
+const BmcDevice = Type.Object(
+  {
+    bmc: Type.String({ minLength: 1 }),
+    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    user: Type.String({ minLength: 1, maxLength: USER_BYTES_MAX }),
+    password_file: Type.String({ minLength: 1 }),
+    privilege: Type.Optional(Type.Union([Type.Literal('operator'), Type.Literal('administrator')])),
+  },
+  { additionalProperties: false },
+)
+
+/** The fence devices of hosts, by the hosts' names. */
+export type FenceDevices = ReadonlyMap<string, FenceDeviceSettings>
+
+/** Where a cell reads its fence devices. */
+export interface FenceDevicesSource {
+  readonly devicesFile: string
+  /** The one directory of the programs that it runs as fence agents. */
+  readonly agentsDirectory: string
+}
 
 /** How a cell fences hosts that do not answer. */
-export interface FencingSettings {
-  readonly devicesFile: string
+export interface FencingSettings extends FenceDevicesSource {
   /** How long a host has not answered before it is fenced. */
   readonly afterMs: number
   /** While more hosts than this do not answer, none is fenced: the cell itself may be cut off. */
@@ -41,6 +49,8 @@ export interface FencingSettings {
 const AFTER_S = 30
 const AFTER_S_MIN = 5
 const HOSTS_MAX = 2
+/** Where Debian's package has them. */
+const AGENTS_DIRECTORY = '/usr/sbin'
 
 /** Undefined where no host is fenced. Throws `SettingsError` for a file that cannot be used. */
 export function readFencing(read: EnvReader): FencingSettings | undefined {
@@ -48,23 +58,34 @@ export function readFencing(read: EnvReader): FencingSettings | undefined {
   const settings = {
     afterMs: 1_000 * read.integer('FENCE_HOSTS_AFTER_S', AFTER_S, AFTER_S_MIN),
     hostsMax: read.integer('FENCE_HOSTS_MAX', HOSTS_MAX, 1),
+    agentsDirectory: read.text('FENCE_AGENTS_DIRECTORY', AGENTS_DIRECTORY),
   }
   if (devicesFile === undefined) return undefined
-  readFenceDevices(devicesFile)
+  readFenceDevices({ devicesFile, ...settings })
   return { devicesFile, ...settings }
 }
 
 /** Throws `SettingsError`, which names the file and each wrong value. */
-export function readFenceDevices(file: string): FenceDevices {
+export function readFenceDevices({
+  devicesFile: file,
+  agentsDirectory,
+}: FenceDevicesSource): FenceDevices {
   const devices = Object.entries(readSettingsFile(SETTING, file, DevicesFile))
   return new Map(
-    devices.map(
-      ([host, { bmc, port = IPMI_PORT, user, password_file, privilege = 'operator' }]) => {
-        const password = passwordIn(file, host, password_file)
-        return [host, { address: bmc, port, user, password, privilege }]
-      },
-    ),
+    devices.map(([host, content]): [string, FenceDeviceSettings] => {
+      const place = { setting: SETTING, file, at: `/${host}` }
+      return 'agent' in content
+        ? [host, { agent: readAgent(place, content, agentsDirectory) }]
+        : [host, { bmc: readBmc(place, host, content) }]
+    }),
   )
+}
+
+function readBmc(place: SettingsPlace, host: string, content: unknown): BmcSettings {
+  const device = checkedSettings(place, BmcDevice, content)
+  const { bmc, port = IPMI_PORT, user, password_file, privilege = 'operator' } = device
+  const password = passwordIn(place.file, host, password_file)
+  return { address: bmc, port, user, password, privilege }
 }
 
 function passwordIn(file: string, host: string, passwordFile: string): string {
@@ -82,20 +103,32 @@ function passwordIn(file: string, host: string, passwordFile: string): string {
 
 /** The devices of a file, read again when it has changed. */
 export class WatchedFenceDevices {
-  readonly #file: string
+  readonly #source: FenceDevicesSource
   #readAt = Number.NaN
   #devices: FenceDevices = new Map()
+  #problem: string | null = null
 
-  constructor(file: string) {
-    this.#file = file
+  constructor(source: FenceDevicesSource) {
+    this.#source = source
   }
 
-  /** Throws `SettingsError` for a file that cannot be used. */
+  /** Why the file cannot be used as it is now; null: it can. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** Those of the file, or those that it had when it could last be used. */
   read(): FenceDevices {
-    const { mtimeMs } = statSync(this.#file)
-    if (mtimeMs === this.#readAt) return this.#devices
-    this.#devices = readFenceDevices(this.#file)
-    this.#readAt = mtimeMs
+    try {
+      const { mtimeMs } = statSync(this.#source.devicesFile)
+      if (mtimeMs === this.#readAt) return this.#devices
+      this.#devices = readFenceDevices(this.#source)
+      this.#readAt = mtimeMs
+      this.#problem = null
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      this.#problem = error.message
+    }
     return this.#devices
   }
 }

@@ -16,6 +16,7 @@ const host = (name: string, change: Partial<FenceableHost> = {}): FenceableHost 
   servers: 1,
   isDisabled: false,
   isForcedDown: false,
+  isDeviceOfOther: false,
   ...change,
 })
 const SILENT = { silentMs: 30_001 }
@@ -89,5 +90,15 @@ test('a host without a device is left to an operator, and says so', () => {
     isHeld: false,
     fence: [],
     held: [{ host: bare, reason: expect.stringContaining('has no device of it') }],
+  })
+})
+
+test('a host whose device seems to be of another machine is not fenced, and says so', () => {
+  const mistaken = host('mistaken', { ...SILENT, isDeviceOfOther: true })
+
+  expect(planFencing([mistaken, ...up(1)], TERMS)).toEqual({
+    isHeld: false,
+    fence: [],
+    held: [{ host: mistaken, reason: expect.stringContaining('the device of another machine') }],
   })
 })

@@ -11,6 +11,8 @@ export interface FenceableHost {
   readonly isDisabled: boolean
   /** It is known that no guest of it runs. */
   readonly isForcedDown: boolean
+  /** Its device said that the machine was off while the host answered. */
+  readonly isDeviceOfOther: boolean
 }
 
 export interface FencingTerms {
@@ -56,14 +58,19 @@ export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms
     const reason = `It is not fenced: ${silent.length} of ${open.length} hosts do not answer, and ${limit}. The cell may be cut off from them.`
     return { fence: [], held: due.map((host) => ({ host, reason })), isHeld: true }
   }
+  const reasonFor = ({ name, isDeviceOfOther }: FenceableHost) =>
+    hasDevice(name) ? (isDeviceOfOther ? OF_OTHER : undefined) : NO_DEVICE
+  const fence = calmMs > afterMs ? due : []
   return {
     isHeld: false,
-    fence: (calmMs > afterMs ? due : []).filter(({ name }) => hasDevice(name)),
-    held: due
-      .filter(({ name }) => !hasDevice(name))
-      .map((host) => ({
-        host,
-        reason: 'It is not fenced: CELL_FENCE_DEVICES_FILE has no device of it.',
-      })),
+    fence: fence.filter((host) => reasonFor(host) === undefined),
+    held: due.flatMap((host) => {
+      const reason = reasonFor(host)
+      return reason === undefined ? [] : [{ host, reason }]
+    }),
   }
 }
+
+const NO_DEVICE = 'It is not fenced: CELL_FENCE_DEVICES_FILE has no device of it.'
+const OF_OTHER =
+  'It is not fenced: its device in CELL_FENCE_DEVICES_FILE said that the machine was off while the host answered, so it is the device of another machine.'

@@ -1,5 +1,6 @@
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, HostNetwork, HostView, Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, HostView, Inventory } from '#openapi/wire/host.ts'
+import type { HostNetwork } from '#openapi/wire/host-network.ts'
 import { type AllocationRatios, ratiosOf } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 
@@ -24,6 +25,8 @@ export interface Host {
   readonly fencedAt: number | null
   /** Why it was not fenced although it does not answer. */
   readonly fenceProblem: string | null
+  /** What the cell fences it by, as it was when it was last tried; null: nothing. */
+  readonly fenceDevice: TriedFenceDevice | null
   readonly inventory: Inventory | null
   /** Null: it is joined to no network engine. */
   readonly network: HostNetwork | null
@@ -32,6 +35,16 @@ export interface Host {
   readonly provider: Provider | null
   /** The host is forgotten: it has no known guests, and is not shown. */
   readonly isDeleted: boolean
+}
+
+/** A device that powers the host off. */
+export interface TriedFenceDevice {
+  /** For operators. */
+  readonly name: string
+  /** Why it could not be used; null: it can. */
+  readonly problem: string | null
+  /** It said that the machine was off while the host answered. */
+  readonly isOfOther: boolean
 }
 
 /**
@@ -49,7 +62,8 @@ const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
-  const { id, provider, capabilities, aggregates, network, fencedAt, fenceProblem, ...shown } = host
+  const { id, provider, capabilities, aggregates, network, ...rest } = host
+  const { fencedAt, fenceProblem, fenceDevice, ...shown } = rest
   const machines = host.inventory?.machines
   return {
     hostId: id,
@@ -65,6 +79,9 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
     ...(network !== null && { network }),
     ...(fencedAt !== null && { fencedAt }),
     ...(fenceProblem !== null && { fenceProblem }),
+    ...(fenceDevice !== null && {
+      fenceDevice: { name: fenceDevice.name, problem: fenceDevice.problem },
+    }),
   }
 }
 

@@ -28,6 +28,7 @@ const enabled: Host = {
   isForcedDown: false,
   fencedAt: null,
   fenceProblem: null,
+  fenceDevice: null,
   inventory: null,
   network: null,
   startedAt: 0,

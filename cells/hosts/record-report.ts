@@ -68,6 +68,7 @@ function afterReport(
     isForcedDown,
     fencedAt: isBack ? null : (seen?.fencedAt ?? null),
     fenceProblem: null,
+    fenceDevice: seen?.fenceDevice ?? null,
     inventory,
     network: seen?.network ?? null,
     startedAt: report.startedAt,

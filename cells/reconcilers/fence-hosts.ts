@@ -3,10 +3,8 @@ import type { HostId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
-import { Bmc } from '#drivers/ipmi/bmc.ts'
-import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
-import { ipmiPower } from '#drivers/ipmi/ipmi-power.ts'
 import type { Cell } from '../cell.ts'
+import { deviceName, type FenceDeviceSettings, openDevice } from '../fencing/fence-device.ts'
 import { type FencingSettings, WatchedFenceDevices } from '../fencing/fence-devices.ts'
 import { type FenceableHost, planFencing } from '../fencing/fencing-plan.ts'
 import { changeHost } from '../hosts/change-host.ts'
@@ -14,21 +12,21 @@ import { notifySiblings } from '../hosts/notify-siblings.ts'
 
 const EVERY_MS = 2_000
 const LEASE = { name: 'host-fencing', ttlMs: 10_000 } as const
-/** A BMC may be busy for as long as its machine takes to stop. */
-const SWITCH_LIMIT_MS = 90_000
+/** A device may be busy for as long as its machine takes to stop. */
+const SWITCH_LIMIT_MS = 150_000
 /** A process that stood still for longer may have reports of its hosts before it that it has not read. */
 const GAP_MS = 3 * EVERY_MS
-/** A BMC that could not be used is asked again after so long. */
+/** A device that could not be used is asked again after so long. */
 const AGAIN_MS = 10_000
 
 /**
- * Powers off hosts with servers that do not answer, through their BMCs, and declares them down once the BMC says that the
- * machine is off. A host that cannot be fenced shows why. One process of the cell does so.
+ * Powers off hosts with servers that do not answer, by their fence devices, and declares them down once the device says that
+ * the machine is off. A host that cannot be fenced shows why. One process of the cell does so.
  */
 export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings): Reconciler {
   const { db, hosts, clock, log } = cell.conductor
   const lease = new HeldLease(db, clock, { ...LEASE, holder })
-  const devices = new WatchedFenceDevices(settings.devicesFile)
+  const devices = new WatchedFenceDevices(settings)
   const triedAt = new Map<HostId, number>()
   let roundAt = clock.elapsed()
   let calmSince = roundAt
@@ -48,6 +46,7 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
           ...host,
           silentMs: hosts.silentMs(host.id),
           servers: host.provider?.instances ?? 0,
+          isDeviceOfOther: host.fenceDevice?.isOfOther === true,
         })),
         {
           ...{ afterMs, hostsMax, downAfterMs, calmMs: now - calmSince },
@@ -72,7 +71,7 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
 async function fence(
   cell: Cell,
   host: FenceableHost,
-  device: BmcSettings,
+  device: FenceDeviceSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const { hosts, clock, log } = cell.conductor
@@ -83,7 +82,7 @@ async function fence(
     signal.throwIfAborted()
     log.error({ host: host.name, ...errorFields(error) }, 'host not fenced')
     const why = isFailure(error) ? error.message : String(error)
-    return showProblem(cell, host, `It could not be fenced by ${device.address}: ${why}`)
+    return showProblem(cell, host, `It could not be fenced by ${deviceName(device)}: ${why}`)
   }
   await changeHost(cell.conductor, host.id, (seen) => {
     // A compute that has started since is on a machine that was switched on again.
@@ -96,10 +95,10 @@ async function fence(
   log.warn({ host: host.name }, 'host fenced: it is powered off')
 }
 
-/** Afterwards the machine is off. Throws `unavailable` where the BMC does not answer, or the machine stays on. */
-async function powerOff(device: BmcSettings, signal: AbortSignal): Promise<void> {
-  await using bmc = new Bmc(device)
-  await ipmiPower(bmc).off(signal)
+/** Afterwards the machine is off, as the device said last. Throws `unavailable` where the device does not answer, or the machine stays on. */
+async function powerOff(settings: FenceDeviceSettings, signal: AbortSignal): Promise<void> {
+  await using device = openDevice(settings)
+  await device.off(signal)
 }
 
 /** Afterwards gateways show why the host was not fenced. */

@@ -8,13 +8,14 @@ import { connectSystem } from '../nats/connect-system.ts'
 import { processStates } from '../status/process-states.ts'
 import { describeEndedProcesses, supervisionOf } from '../supervisor/supervision.ts'
 import { busOf, databaseServersOf, writerOf } from '../up/services.ts'
+import { examineFenceDevices } from './examine-fence-devices.ts'
 import { examineStores } from './examine-stores.ts'
 import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
 const CONNECT_LIMIT_MS = 3_000
 
-/** Whether every process runs, whether database, bus and gateways answer, whether operations wait for an operator, and whether stores hold what no cell knows. */
+/** Whether every process runs, whether database, bus and gateways answer, whether operations wait for an operator, whether stores hold what no cell knows, and whether fence devices work. */
 export async function examineDeployment(
   layout: Layout,
   state: DeploymentState,
@@ -32,6 +33,7 @@ export async function examineDeployment(
       ),
       examineStuck(state, (database) => databases.rootUrl(database)),
       examineStores(state.cells, (database) => databases.rootUrl(database)),
+      examineFenceDevices(state.cells, (database) => databases.rootUrl(database)),
     )
   if (bus !== undefined)
     probes.push(

@@ -170,6 +170,7 @@ export type Purpose =
   | 'ansible'
   | 'browser'
   | 'faults'
+  | 'fencing'
   | 'control-plane'
   | 'ceph'
   | 'monitoring'
@@ -245,6 +246,8 @@ export const PACKAGES: readonly Package[] = [
   { name: 'cloud-init', purpose: 'clients', program: 'cloud-init', isUnpacked: true },
   ...CLOUD_INIT_LIBRARIES.map((name): Package => ({ name, purpose: 'clients' })),
   { name: 'libfaketime', purpose: 'faults' },
+  { name: 'fence-agents', purpose: 'fencing', program: 'fence_ipmilan' },
+  { name: 'ipmitool', purpose: 'fencing', program: 'ipmitool' },
   { name: 'iproute2', purpose: 'faults', program: 'ip' },
   ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
   ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),

@@ -4,6 +4,7 @@ import { HostAct } from './act.ts'
 import { AddressAnnouncement } from './announcement.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
+import { HostNetwork } from './host-network.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
@@ -347,15 +348,6 @@ export const HostAggregate = Type.Object({
 })
 export type HostAggregate = Static<typeof HostAggregate>
 
-/** What joins a host to the networks of its cell, as the cell's network engine knows it. */
-export const HostNetwork = Type.Object({
-  /** The address at which its tunnels end. */
-  encapAddress: Type.String({ minLength: 2, maxLength: 45 }),
-  /** Networks of the site, each with a bridge on the host. */
-  physicalNetworks: Type.Array(Type.String()),
-})
-export type HostNetwork = Static<typeof HostNetwork>
-
 /** A host as its cell shows it; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
@@ -374,6 +366,10 @@ export const HostView = Type.Object({
   fencedAt: Type.Optional(Time),
   /** Why its cell did not fence it although it does not answer; absent: it answers, or its cell fences no hosts. */
   fenceProblem: Type.Optional(Type.String()),
+  /** What its cell powers it off by, and why that cannot be used; absent: nothing. */
+  fenceDevice: Type.Optional(
+    Type.Object({ name: Type.String(), problem: Nullable(Type.String()) }),
+  ),
   lastSeenAt: Time,
   startedAt: Time,
   inventory: Nullable(Inventory),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -29,9 +29,22 @@ interface Host {
   readonly is_cordoned: boolean
   readonly fenced_at: string | null
   readonly fence_problem: string | null
+  readonly fence_device: { readonly name: string; readonly problem: string | null } | null
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-fencing-'))
+/** Of the machine that a fence agent switches: there while it is on. */
+const powerFile = join(folder, 'power')
+/** A fence agent, in Debian's form, whose machine is a file. */
+const AGENT = `#!/bin/sh
+cd '${folder}' && cat > asked && action=$(sed -n s/^action=//p asked)
+case $action in
+  metadata) cat fence_virsh.xml ;;
+  validate-all) grep -q ^password=secret$ asked ;;
+  status) if [ -e power ]; then echo Status: ON; else echo Status: OFF; exit 2; fi ;;
+  off) rm power ;;
+esac
+`
 const machines = new Map<string, TestMachine>()
 let cloud: Cloud
 let demo: ApiClient
@@ -49,11 +62,21 @@ beforeAll(async () => {
     const { address: bmc, port } = machine.enrolment.bmc!
     devices[name] = { bmc, port, user: 'admin', password_file }
   }
+  const recorded = new URL('../../drivers/fence-agents/testing/fence_virsh.xml', import.meta.url)
+  cpSync(recorded, join(folder, 'fence_virsh.xml'))
+  writeFileSync(join(folder, 'fence_file'), AGENT, { mode: 0o755 })
+  writeFileSync(powerFile, '')
+  const parameters = { ip: '192.0.2.3', username: 'root', plug: 'north-1' }
+  devices['north-1'] = { agent: 'fence_file', parameters, password_file }
   const file = join(folder, 'devices.json')
   writeFileSync(file, JSON.stringify(devices))
   cloud = await startCloud({
     ...{ cells: 1, hostsPerCell: 3 },
-    cell: { CELL_FENCE_DEVICES_FILE: file, CELL_FENCE_HOSTS_AFTER_S: '5' },
+    cell: {
+      CELL_FENCE_DEVICES_FILE: file,
+      CELL_FENCE_AGENTS_DIRECTORY: folder,
+      CELL_FENCE_HOSTS_AFTER_S: '5',
+    },
   })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
@@ -95,6 +118,7 @@ async function repair(host: CloudHost): Promise<void> {
   const machine = machineOf(host)
   machine.silence(false)
   machine.isOn = true
+  writeFileSync(powerFile, '')
   if (!host.process.isRunning) await host.process.start()
   await until(host, ({ is_up }) => is_up)
   await cordon(host, false)
@@ -141,9 +165,12 @@ test('servers of a host that fails run on others once its machine is off, except
   const [moved, other] = [await serverOn(host, 'moved'), await serverOn(host, 'other')]
   const waits = await serverOn(host, 'waits', 'pets')
 
+  const { fence_device } = await until(host, (shown) => shown.fence_device !== null)
+  expect(fence_device).toEqual({ name: 'fence_file', problem: null })
+
   await host.process.kill()
   await until(host, ({ fenced_at }) => fenced_at !== null)
-  expect(machineOf(host).isOn).toBe(false)
+  expect(existsSync(powerFile)).toBe(false)
   const done = await waitFor(
     'the evacuation',
     async () => {
@@ -176,7 +203,7 @@ test('servers of a host that fails run on others once its machine is off, except
     'It did not answer, and its machine was powered off.',
   ])
 
-  machineOf(host).isOn = true
+  writeFileSync(powerFile, '')
   await host.process.start()
   const back = await until(host, ({ is_up }) => is_up)
 
@@ -190,12 +217,14 @@ test('servers of a host that fails run on others once its machine is off, except
 test('servers wait while the machine cannot be powered off, and the host says why', async () => {
   const [, host] = hosts as readonly [CloudHost, CloudHost, ...CloudHost[]]
   const id = await serverOn(host, 'waiting')
+  const seen = await until(host, ({ fence_device }) => fence_device !== null)
+  expect(seen.fence_device).toEqual({ name: 'BMC 127.0.0.1', problem: null })
   machineOf(host).silence(true)
 
   await host.process.kill()
   const held = await until(host, ({ fence_problem }) => fence_problem !== null)
 
-  expect(held.fence_problem).toMatch(/^It could not be fenced by 127\.0\.0\.1: /)
+  expect(held.fence_problem).toMatch(/^It could not be fenced by BMC 127\.0\.0\.1: /)
   expect(held.fenced_at).toBeNull()
   expect(await problemOf(id)).toBe(`Host ${host.name} does not answer. ${held.fence_problem}`)
   expect((await eventsOf(host)).at(-1)).toEqual(['down', held.fence_problem])

@@ -138,7 +138,7 @@ function sampleJoinedHost(): Host {
     ...{ id: newId<HostId>(), version: 1, name: 'joined', zone: 'nova', ownZone: 'nova' },
     ...{ aggregates: [], driver: 'fake', simulated: true, capabilities: [], isUp: true },
     ...{ down: null, isDisabled: false, disabledReason: null, isForcedDown: false },
-    ...{ fencedAt: null, fenceProblem: null },
+    ...{ fencedAt: null, fenceProblem: null, fenceDevice: null },
     ...{ inventory: null, network: null, startedAt: 0, lastSeenAt: 0, provider: null },
     isDeleted: false,
   }

@@ -109,4 +109,4 @@ export const FOLDER_RULES: readonly FolderRule[] = [
 /** The only file that may import a concrete driver from another folder. */
 export const DRIVER_REGISTRY = 'drivers/registry.ts'
 /** Folders of `drivers/` that hold no driver: cells use them, too. */
-export const SHARED_BY_DRIVERS: readonly string[] = ['ipmi', 'ovn']
+export const SHARED_BY_DRIVERS: readonly string[] = ['fence-agents', 'ipmi', 'ovn']

@@ -27,6 +27,8 @@ export const hosts = mysqlTable(
     fencedAt: time('fenced_at'),
     /** Why it was not fenced although it does not answer. */
     fenceProblem: text('fence_problem'),
+    /** TriedFenceDevice; null: the cell fences it by nothing. */
+    fenceDevice: json('fence_device'),
     inventory: json('inventory'),
     /** HostNetwork; null: it is joined to no network engine. */
     network: json('network'),

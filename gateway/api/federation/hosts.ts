@@ -140,6 +140,7 @@ function hostView(host: HostRecord, cells: Cells) {
     cordon_reason: view.disabledReason,
     fenced_at: view.fencedAt === undefined ? null : new Date(view.fencedAt).toISOString(),
     fence_problem: view.fenceProblem ?? null,
+    fence_device: view.fenceDevice ?? null,
     last_seen_at: new Date(view.lastSeenAt).toISOString(),
     total: view.inventory === null ? null : resources(view.inventory),
     reserved: resources(reservedOf(view)),

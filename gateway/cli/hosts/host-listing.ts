@@ -36,6 +36,7 @@ export function hostListing(cellNames: ReadonlyMap<string, string>, now: number)
       { head: 'DRIVER', of: ({ driver }) => driver },
       { head: 'REASON', of: reasonOf },
       { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
+      { head: 'FENCED BY', of: ({ fence_device }) => fence_device?.name ?? null, isWide: true },
       { head: 'SEEN', of: ({ last_seen_at }) => age(last_seen_at, now), isWide: true },
       { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isLong: true },
       { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -50,8 +51,9 @@ function hostState({ is_up, is_cordoned, fenced_at }: Host): keyof typeof EMPHAS
   return is_cordoned ? 'cordoned' : 'up'
 }
 
-function reasonOf({ down_reason, fence_problem, cordon_reason }: Host): string | null {
-  return down_reason ?? fence_problem ?? cordon_reason
+function reasonOf(host: Host): string | null {
+  const { down_reason, fence_problem, cordon_reason, fence_device } = host
+  return down_reason ?? fence_problem ?? cordon_reason ?? fence_device?.problem ?? null
 }
 
 const EMPHASES = {

@@ -28,7 +28,7 @@ function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }:
 }
 
 function ofHost(
-  { name, cell_id, is_up, down_reason, is_cordoned, servers, routing_problem }: Host,
+  { name, cell_id, is_up, down_reason, is_cordoned, fence_device, servers, routing_problem }: Host,
   cells: readonly Cell[],
 ): Finding {
   const cell = cells.find(({ id }) => id === cell_id)
@@ -37,6 +37,8 @@ function ofHost(
     return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
   if (!is_up)
     return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
+  if (fence_device?.problem != null)
+    return { check, result: 'failed', detail: `it cannot be fenced: ${fence_device.problem}` }
   const detail = [
     `servers: ${servers}`,
     ...(is_cordoned ? ['cordoned'] : []),

@@ -1,0 +1,32 @@
+import { FenceAgent, type FenceAgentSettings } from '#drivers/fence-agents/fence-agent.ts'
+import { Bmc } from '#drivers/ipmi/bmc.ts'
+import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
+import { ipmiPower } from '#drivers/ipmi/ipmi-power.ts'
+import type { Power } from '#drivers/machine-power.ts'
+
+/** By what a host is fenced. */
+export type FenceDeviceSettings =
+  | { readonly bmc: BmcSettings }
+  | { readonly agent: FenceAgentSettings }
+
+/** Powers one machine off, and says whether it is. Methods throw `unavailable` where it cannot be reached, or the machine stays on. */
+export interface FenceDevice extends Pick<Power, 'isOn' | 'off'>, AsyncDisposable {
+  /** Why it cannot work as it is set; null: nothing is known to be wrong. */
+  problem(signal: AbortSignal): Promise<string | null>
+}
+
+/** What operators call the device. */
+export function deviceName(settings: FenceDeviceSettings): string {
+  return 'bmc' in settings ? `BMC ${settings.bmc.address}` : settings.agent.name
+}
+
+export function openDevice(settings: FenceDeviceSettings): FenceDevice {
+  if ('agent' in settings)
+    return Object.assign(new FenceAgent(settings.agent), { [Symbol.asyncDispose]: async () => {} })
+  const bmc = new Bmc(settings.bmc)
+  return {
+    ...ipmiPower(bmc),
+    problem: async () => null,
+    [Symbol.asyncDispose]: () => bmc[Symbol.asyncDispose](),
+  }
+}
