@@ -49,22 +49,30 @@ test('parameters and secrets are read from its input, as they are', async () => 
 })
 
 test.each([
-  ['fails as one that is off does', 'echo usage: fence_test >&2; exit 2', /does not say whether/],
-  ['ends as one that is on, and says that it is off', 'echo Status: OFF', /does not say whether/],
-  ['says nothing', 'exit 1', /fence_test: it failed without a word\./],
+  [
+    'fails as one that is off does',
+    'echo usage: fence_test >&2; exit 2',
+    /^It does not say whether/,
+  ],
+  [
+    'ends as one that is on, and says that it is off',
+    'echo Status: OFF',
+    /^It does not say whether/,
+  ],
+  ['says nothing', 'exit 1', /^It failed without a word\./],
   [
     'says why',
     `echo '2026-11-28 18:35:53,268 ERROR: Failed: Unable to login' >&2
      echo >&2; echo "2026-11-28 18:35:53,268 ERROR: Please use '-h' for usage" >&2; exit 1`,
-    /^fence_test: Unable to login\.$/,
+    /^Unable to login\.$/,
   ],
-  ['crashes', 'echo Traceback >&2; echo KeyError: x >&2; exit 1', /^fence_test: KeyError: x\.$/],
+  ['crashes', 'echo Traceback >&2; echo KeyError: x >&2; exit 1', /^KeyError: x\.$/],
   [
     'tells its password',
     'echo "2026 ERROR: no login with $(sed -n s/^password=//p asked)" >&2; exit 1',
-    /^fence_test: no login with \*\*\*\.$/,
+    /^no login with \*\*\*\.$/,
   ],
-  ['says too much', 'printf "%0500d" 7 >&2; exit 1', /^fence_test: 0{200}\.$/],
+  ['says too much', 'printf "%0500d" 7 >&2; exit 1', /^0{200}\.$/],
 ])('an agent that %s has not said that a machine is off', async (_what, script, says) => {
   const failed = await agent(script)
     .isOn(signal)
@@ -78,7 +86,7 @@ test.each([
 
 test('one that takes too long is ended', async () => {
   const slow = agent('sleep 600', { askMs: 100 })
-  await expect(slow.isOn(signal)).rejects.toThrow('fence_test: it did not end within 0.1 s.')
+  await expect(slow.isOn(signal)).rejects.toThrow('It did not end within 0.1 s.')
 })
 
 test('one that is not there says so', async () => {
@@ -90,7 +98,7 @@ test('one that is not there says so', async () => {
 
 test('one that is killed has not said anything', async () => {
   const killed = agent('echo Status: OFF; kill -9 $$').isOn(signal)
-  await expect(killed).rejects.toThrow('fence_test: it was ended, or could not be started.')
+  await expect(killed).rejects.toThrow('It was ended, or could not be started.')
 })
 
 test('what is wrong with its parameters is found without asking the machine', async () => {
@@ -99,11 +107,11 @@ test('what is wrong with its parameters is found without asking the machine', as
   expect(await known.problem(signal)).toBeNull()
 
   const refused = agent(`${metadata}; echo 'x ERROR: Failed: You have to enter plug' >&2; exit 1`)
-  expect(await refused.problem(signal)).toBe('fence_test: You have to enter plug.')
+  expect(await refused.problem(signal)).toBe('You have to enter plug.')
 
   const unknown = agent(`sed s/username/user/ metadata.xml`)
-  expect(await unknown.problem(signal)).toContain('fence_test: It has no parameter username.')
+  expect(await unknown.problem(signal)).toContain('It has no parameter username.')
 
   const other = agent('echo hello')
-  expect(await other.problem(signal)).toMatch(/^fence_test: Its metadata has no resource-agent/)
+  expect(await other.problem(signal)).toMatch(/^Its metadata has no resource-agent/)
 })

@@ -43,7 +43,7 @@ export class FenceAgent implements Pick<Power, 'isOn' | 'off'> {
     // Programs that fail for another reason end with 2, too.
     const said = /^Status: (ON|OFF)\s*$/m.exec(stdout)?.[1]
     if (said === (code === ON ? 'ON' : 'OFF')) return code === ON
-    throw this.#failed(`it does not say whether the machine is on: exit ${code}`)
+    throw this.#failed(`It does not say whether the machine is on: exit ${code}`)
   }
 
   /** Afterwards the agent has powered the machine off, and said when it was asked again that it is off. */
@@ -54,20 +54,20 @@ export class FenceAgent implements Pick<Power, 'isOn' | 'off'> {
 
   /** Why it can fence nothing as it is set, without asking the machine; null: nothing is known to be wrong. */
   async problem(signal: AbortSignal): Promise<string | null> {
-    const { name, parameters, secrets } = this.#settings
+    const { parameters, secrets } = this.#settings
     try {
       const { stdout } = await this.#run('metadata', { timeoutMs: this.#limits.askMs, signal })
       const metadata = readMetadata(stdout)
       const given = new Set([...Object.keys(parameters), ...Object.keys(secrets)])
       const problems = problemsOf(metadata, given)
-      if (problems.length > 0) return `${name}: ${problems.join(' ')}`
+      if (problems.length > 0) return problems.join(' ')
       if (metadata.actions.has('validate-all'))
         await this.#run('validate-all', { timeoutMs: this.#limits.askMs, signal })
       return null
     } catch (error) {
       signal.throwIfAborted()
       if (!isFailure(error)) throw error
-      return error.kind === 'invalid' ? `${name}: ${error.message}` : error.message
+      return error.message
     }
   }
 
@@ -94,13 +94,13 @@ export class FenceAgent implements Pick<Power, 'isOn' | 'off'> {
     const { name } = this.#settings
     if (isFailure(error, 'unsupported'))
       return new Failure('unsupported', `${name} is not installed.`)
-    if (isFailure(error, 'internal')) return this.#failed('it was ended, or could not be started')
+    if (isFailure(error, 'internal')) return this.#failed('It was ended, or could not be started')
     const isLate = isFailure(error, 'unavailable') && error.detail !== undefined
-    return isLate ? this.#failed(`it did not end within ${timeoutMs / 1_000} s`) : error
+    return isLate ? this.#failed(`It did not end within ${timeoutMs / 1_000} s`) : error
   }
 
   #failed(why: string): Failure {
-    return new Failure('unavailable', `${this.#settings.name}: ${why}.`)
+    return new Failure('unavailable', `${why}.`)
   }
 
   /** The errors of what a program wrote, or else its last line, without secrets. */
@@ -113,7 +113,7 @@ export class FenceAgent implements Pick<Power, 'isOn' | 'off'> {
     const said = told.length > 0 ? told.join(' ') : (lines.findLast((line) => line !== '') ?? '')
     const secrets = Object.values(this.#settings.secrets)
     const safe = secrets.reduce((text, secret) => text.replaceAll(secret, CENSOR), said)
-    return safe.slice(0, SHOWN_MAX).replace(/[.\s]+$/, '') || 'it failed without a word'
+    return safe.slice(0, SHOWN_MAX).replace(/[.\s]+$/, '') || 'It failed without a word'
   }
 }
 

@@ -53,7 +53,9 @@ function hostState({ is_up, is_cordoned, fenced_at }: Host): keyof typeof EMPHAS
 
 function reasonOf(host: Host): string | null {
   const { down_reason, fence_problem, cordon_reason, fence_device } = host
-  return down_reason ?? fence_problem ?? cordon_reason ?? fence_device?.problem ?? null
+  const reason = down_reason ?? fence_problem ?? cordon_reason
+  if (reason !== null || fence_device?.problem == null) return reason
+  return `It cannot be fenced by ${fence_device.name}: ${fence_device.problem}`
 }
 
 const EMPHASES = {

@@ -37,8 +37,10 @@ function ofHost(
     return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
   if (!is_up)
     return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
-  if (fence_device?.problem != null)
-    return { check, result: 'failed', detail: `it cannot be fenced: ${fence_device.problem}` }
+  if (fence_device?.problem != null) {
+    const detail = `it cannot be fenced by ${fence_device.name}: ${fence_device.problem}`
+    return { check, result: 'failed', detail }
+  }
   const detail = [
     `servers: ${servers}`,
     ...(is_cordoned ? ['cordoned'] : []),
