@@ -1921,10 +1921,10 @@ export interface components {
             /** @description How much a low price of a server in a cell counts, against 1 for the choice without prices; 0: not at all. */
             readonly cost_weight: number;
             /**
-             * @description What becomes of servers whose host was fenced: they are built again on another host, or wait until it is back and start there.
+             * @description What becomes of servers whose host was fenced: they are built again on another host; wait until it is back and start there; or are stopped, and stay there until somebody starts or moves them.
              * @enum {string}
              */
-            readonly on_host_failure: "evacuate" | "restart";
+            readonly on_host_failure: "evacuate" | "restart" | "none";
             /**
              * @description What becomes of servers whose guest has ended by itself, because it crashed or its process was killed: they stay off, or are started again.
              * @enum {string}
@@ -4309,7 +4309,7 @@ export interface operations {
                      * @description evacuate by default.
                      * @enum {string}
                      */
-                    readonly on_host_failure?: "evacuate" | "restart";
+                    readonly on_host_failure?: "evacuate" | "restart" | "none";
                     /**
                      * @description none by default.
                      * @enum {string}
@@ -4429,7 +4429,7 @@ export interface operations {
                      * @description evacuate by default.
                      * @enum {string}
                      */
-                    readonly on_host_failure?: "evacuate" | "restart";
+                    readonly on_host_failure?: "evacuate" | "restart" | "none";
                     /**
                      * @description none by default.
                      * @enum {string}

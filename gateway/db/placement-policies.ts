@@ -47,8 +47,8 @@ export interface PlacementRules {
   readonly limits: CellLimits | null
   /** How much a low price counts beside the scheduling policy, whose scores and the prices are both scaled to 1; 0: not at all. */
   readonly costWeight: number
-  /** What becomes of servers whose host was fenced: they are built again on another, or wait until it is back. */
-  readonly onHostFailure: 'evacuate' | 'restart'
+  /** What becomes of servers whose host was fenced: they are built again on another, start when it is back, or stay off. */
+  readonly onHostFailure: 'evacuate' | 'restart' | 'none'
   /** What becomes of servers whose guest has ended by itself: they stay off, or are started again. */
   readonly onGuestFailure: 'none' | 'restart'
   /** True: users may move their servers to other cells. */

@@ -4,7 +4,14 @@ import { Database } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { guestRestarts } from '#gateway/db/schema/protections.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { act, activeServer, deleteServer, untilStatus } from '#test/env/api/servers.ts'
+import {
+  act,
+  activeServer,
+  deleteServer,
+  SERVERS,
+  smallServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -105,6 +112,40 @@ test('one that crashes again at once waits before it is started a second time', 
   expect(events.at(-1)!.message).toContain('2 times in a row')
   await untilStatus(demo, id, 'ACTIVE')
   await deleteServer(demo, id)
+})
+
+test('the policy of its hint decides, else that of its project, else that of its flavor', async () => {
+  for (const policy of [
+    { name: 'left-off', is_selectable: true, on_guest_failure: 'none' },
+    { name: 'of-project', projects: ['demo'], on_guest_failure: 'restart' },
+    { name: 'of-flavor', flavors: ['m1.small'], on_guest_failure: 'restart' },
+    { name: 'of-tiny', flavors: ['m1.tiny'], on_guest_failure: 'none' },
+  ])
+    expect((await admin.post(POLICIES, policy)).status).toBe(201)
+  const ofProject = await activeServer(cloud, demo)
+  const hint = { ...smallServer(cloud), 'os:scheduler_hints': { policy: 'left-off' } }
+  const { body } = await demo.post<{ server: { id: string } }>(SERVERS, hint)
+  const byHint = await untilStatus(demo, body.server.id, 'ACTIVE')
+  const ofTiny = await activeServer(cloud, admin)
+  const ofFlavor = await activeServer(cloud, admin, { flavorRef: cloud.catalog.small })
+  const all = [ofProject, byHint, ofTiny, ofFlavor]
+
+  for (const { id } of all) cloud.hosts[0]!.crash(id)
+
+  for (const [{ id }, policy] of [
+    [ofProject, 'of-project'],
+    [ofFlavor, 'of-flavor'],
+  ] as const) {
+    const [event] = await untilRestarts(id, 1)
+    expect(event!.message).toContain(`as placement policy ${policy} says`)
+    await untilStatus(admin, id, 'ACTIVE')
+  }
+  for (const { id } of [byHint, ofTiny]) {
+    await untilDecided(id)
+    await untilStatus(admin, id, 'SHUTOFF')
+    expect(await restartsOf(id)).toEqual([])
+  }
+  for (const { id } of all) await deleteServer(admin, id)
 })
 
 test('without such a policy it stays off, also once there is one', async () => {

@@ -7,6 +7,7 @@ import { TestMachine } from '#drivers/baremetal/testing/test-machine.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { endOfOperation, type Operation } from '#test/env/api/operations.ts'
 import {
+  act,
   deleteServer,
   SERVERS,
   showServer,
@@ -124,17 +125,37 @@ async function repair(host: CloudHost): Promise<void> {
   await cordon(host, false)
 }
 
-async function serverOn(host: CloudHost, name: string, hint?: string): Promise<string> {
+interface Wish {
+  readonly name: string
+  readonly hint?: string
+  readonly flavorRef?: string
+}
+
+/** Servers of a user on the host, in the order of the wishes. */
+async function serversOn(
+  host: CloudHost,
+  user: ApiClient,
+  wishes: readonly Wish[],
+): Promise<readonly string[]> {
   for (const other of hosts) await cordon(other, other !== host)
-  const hints = hint === undefined ? {} : { 'os:scheduler_hints': { policy: hint } }
-  const { body } = await demo.post<{ readonly server: { readonly id: string } }>(SERVERS, {
-    ...smallServer(cloud, { name }),
-    ...hints,
-  })
-  const { id } = await untilStatus(demo, body.server.id, 'ACTIVE')
+  const ids = await Promise.all(
+    wishes.map(async ({ hint, ...change }) => {
+      const hints = hint === undefined ? {} : { 'os:scheduler_hints': { policy: hint } }
+      const { body } = await user.post<{ readonly server: { readonly id: string } }>(SERVERS, {
+        ...smallServer(cloud, change),
+        ...hints,
+      })
+      return (await untilStatus(user, body.server.id, 'ACTIVE')).id
+    }),
+  )
   for (const other of hosts) await cordon(other, false)
-  expect(await hostOf(id)).toBe(host.name)
-  return id
+  for (const id of ids) expect(await hostOf(id)).toBe(host.name)
+  return ids
+}
+
+async function serverOn(host: CloudHost, name: string): Promise<string> {
+  const [id] = await serversOn(host, demo, [{ name }])
+  return id!
 }
 
 async function evacuationOf(host: CloudHost): Promise<Operation> {
@@ -157,18 +178,51 @@ async function eventsOf({ name }: CloudHost): Promise<readonly (readonly [string
     .map(({ state, message }) => [state, message ?? ''] as const)
 }
 
-test('servers of a host that fails run on others once its machine is off, except those whose policy has them wait', async () => {
-  const [host] = hosts as readonly [CloudHost, ...CloudHost[]]
-  await admin.post(`${ROOT}/placement-policies`, {
-    ...{ name: 'pets', is_selectable: true, on_host_failure: 'restart' },
-  })
-  const [moved, other] = [await serverOn(host, 'moved'), await serverOn(host, 'other')]
-  const waits = await serverOn(host, 'waits', 'pets')
+/** Of the server, by the policies. */
+async function decisionsOn(id: string): Promise<readonly string[]> {
+  const { body } = await admin.get<{
+    events: readonly { action: string | null; message: string | null }[]
+  }>(`${ROOT}/events?server=${id}`)
+  return body.events
+    .filter(({ action }) => action === 'host failure')
+    .map(({ message }) => message ?? '')
+}
 
-  const { fence_device } = await until(host, (shown) => shown.fence_device !== null)
+async function actionsOn(id: string): Promise<readonly string[]> {
+  const { body } = await admin.get<{ instanceActions: readonly { action: string }[] }>(
+    `/compute/v2.1/servers/${id}/os-instance-actions`,
+  )
+  return body.instanceActions.map(({ action }) => action)
+}
+
+const STARTS = (policy: string) =>
+  `It is started again with its host, as placement policy ${policy} says.`
+const STAYS = (policy: string) =>
+  `It stays on its host, and is not started with it, as placement policy ${policy} says.`
+
+test('servers of a host that fails run on others once its machine is off, start with it, or stay off, as the policy of their hint, their project or their flavor says', async () => {
+  const [host] = hosts as readonly [CloudHost, ...CloudHost[]]
+  const { small: flavorRef } = cloud.catalog
+  for (const policy of [
+    { name: 'pets', is_selectable: true, on_host_failure: 'none' },
+    { name: 'lively', is_selectable: true, on_host_failure: 'evacuate' },
+    { name: 'of-project', projects: ['admin'], on_host_failure: 'none' },
+    { name: 'of-flavor', flavors: ['m1.small'], on_host_failure: 'restart' },
+  ])
+    expect((await admin.post(`${ROOT}/placement-policies`, policy)).status).toBe(201)
+  const [moved, waits, off] = (await serversOn(host, demo, [
+    { name: 'moved' },
+    { name: 'waits', flavorRef },
+    { name: 'off', flavorRef, hint: 'pets' },
+  ])) as [string, string, string]
+  const [ofProject, lively] = (await serversOn(host, admin, [
+    { name: 'of-project', flavorRef },
+    { name: 'lively', hint: 'lively' },
+  ])) as [string, string]
+  const { fence_device } = await until(host, (seen) => seen.fence_device !== null)
   expect(fence_device).toEqual({ name: 'fence_file', problem: null })
 
-  await host.process.kill()
+  await host.losePower()
   await until(host, ({ fenced_at }) => fenced_at !== null)
   expect(existsSync(powerFile)).toBe(false)
   const done = await waitFor(
@@ -181,23 +235,33 @@ test('servers of a host that fails run on others once its machine is off, except
   )
 
   expect(done.message).toBe(
-    'The rest wait for the host, as their placement policies say: 1 server.',
+    'The rest stay on the host, as their placement policies say: 3 servers.',
   )
   const moves = done.moves!.map(({ server_id, state, method }) => [server_id, [state, method]])
   expect(Object.fromEntries(moves)).toEqual({
     [moved]: ['moved', 'evacuate'],
-    [other]: ['moved', 'evacuate'],
+    [lively]: ['moved', 'evacuate'],
     [waits]: ['waiting', null],
+    [off]: ['waiting', null],
+    [ofProject]: ['waiting', null],
   })
-  for (const id of [moved, other]) {
-    await untilStatus(demo, id, 'ACTIVE')
+  for (const id of [moved, lively]) {
+    await untilStatus(admin, id, 'ACTIVE')
     expect(await hostOf(id)).not.toBe(host.name)
+    expect([await problemOf(id), await decisionsOn(id)]).toEqual([null, []])
   }
-  expect(await hostOf(waits)).toBe(host.name)
-  expect(await problemOf(waits)).toMatch(
-    /^Host north-1 did not answer, and its machine was powered off at .*Z\. It is started again with its host, as placement policy pets says\.$/,
-  )
-  expect(await problemOf(moved)).toBeNull()
+  const fenced = /^Host north-1 did not answer, and its machine was powered off at .*Z\. /
+  for (const [id, why, status] of [
+    [waits, STARTS('of-flavor'), 'ACTIVE'],
+    [off, STAYS('pets'), 'SHUTOFF'],
+    [ofProject, STAYS('of-project'), 'SHUTOFF'],
+  ] as const) {
+    const server = await showServer(admin, id)
+    expect([server.status, await hostOf(id)]).toEqual([status, host.name])
+    const problem = await problemOf(id)
+    expect([problem, problem?.replace(fenced, '')]).toEqual([expect.stringMatching(fenced), why])
+    expect(await decisionsOn(id)).toEqual([why])
+  }
   expect((await eventsOf(host)).at(-1)).toEqual([
     'fenced',
     'It did not answer, and its machine was powered off.',
@@ -208,10 +272,19 @@ test('servers of a host that fails run on others once its machine is off, except
   const back = await until(host, ({ is_up }) => is_up)
 
   expect(back).toMatchObject({ fenced_at: null, is_cordoned: true })
+  await expect.poll(() => actionsOn(waits), { timeout: SEEN_LIMIT_MS }).toEqual(['start', 'create'])
   await untilStatus(demo, waits, 'ACTIVE')
   expect(await problemOf(waits)).toBeNull()
-  await expect.poll(() => host.guests(), { timeout: SEEN_LIMIT_MS }).toEqual([waits])
-  for (const id of [moved, other, waits]) await deleteServer(demo, id)
+  await expect
+    .poll(async () => new Set(await host.guests()), { timeout: SEEN_LIMIT_MS })
+    .toEqual(new Set([waits, off, ofProject]))
+  for (const id of [off, ofProject]) {
+    await untilStatus(admin, id, 'SHUTOFF')
+    expect(await actionsOn(id)).toEqual(['stop', 'create'])
+  }
+  await act(demo, off, { 'os-start': null })
+  await untilStatus(demo, off, 'ACTIVE')
+  for (const id of [moved, waits, off, ofProject, lively]) await deleteServer(admin, id)
 })
 
 test('servers wait while the machine cannot be powered off, and the host says why', async () => {

@@ -260,7 +260,7 @@ describe.skipIf(why !== undefined)(
 
         await lost.host.stop()
         await until(lost, ({ fenced_at }) => fenced_at !== null)
-        expect((await evacuated(lost)).message).toContain('The rest wait for the host')
+        expect((await evacuated(lost)).message).toContain('The rest stay on the host')
         expect(await hostOf(id)).toBe(lost.host.name)
         expect([await isDefined(lost, id), await isDefined(other, id)]).toEqual([false, false])
 

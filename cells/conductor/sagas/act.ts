@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { type HostId, newId, type SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { Secrets } from '#common/secrets.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
@@ -127,6 +128,9 @@ async function askHost(
     signal,
     isWanted: async () => (await findOwner(deps.db, instance)) === sagaId,
   })
+  // Nothing runs there, and what is stopped is not started with its host.
+  if (outcome.state === 'fenced' && asked.name === 'stop')
+    return { outcome: 'done', powerState: POWER_STATES.shutdown }
   return doneOf(outcome)
 }
 

@@ -137,14 +137,28 @@ test('the end is estimated by the moves that have ended', () => {
   expect(estimatedEnd([...done, move('c')], pace)).toEqual(later(30_000))
 })
 
-test('a server that waits for its host by its policy is left there', () => {
+test('a server that stays with its host by its policy is left there, and stopped where it is not to start again', () => {
   const settings = { ...SETTINGS, isUp: false, evacuates: true }
-  const servers = [server('goes'), server('waits', { waitsBy: 'pets' })]
+  const servers = [
+    server('goes'),
+    server('waits', { stays: { how: 'restart', policy: 'pets' } }),
+    server('ends', { stays: { how: 'none', policy: 'lab' } }),
+    server('ending', { stays: { how: 'none', policy: 'lab' }, isBusy: true }),
+    server('off', { stays: { how: 'none', policy: 'lab' }, vmState: 'stopped' }),
+  ]
+  const ended = 'It stays on its host, and is not started with it, as placement policy lab says.'
 
   const plan = planDrain(settings, servers, [], NOW)
 
   expect(plan.begin).toEqual([{ serverId: 'goes', method: 'evacuate' }])
+  expect(plan.stop).toEqual(['ends'])
   expect(plan.stuck).toEqual([
-    { serverId: 'waits', reason: expect.stringContaining('placement policy pets') },
+    {
+      serverId: 'waits',
+      reason: 'It is started again with its host, as placement policy pets says.',
+    },
+    ...['ends', 'ending', 'off'].map((serverId) => ({ serverId, reason: ended })),
   ])
+  // A host that is back has started it already.
+  expect(planDrain({ ...settings, isUp: true }, servers, [], NOW).stop).toEqual([])
 })

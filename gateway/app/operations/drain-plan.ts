@@ -28,8 +28,15 @@ export interface DrainedServer {
   readonly hostId: string | null
   /** A request, a saga or its cell is changing it. */
   readonly isBusy: boolean
-  /** The placement policy that has it wait for its host; absent: none does. */
-  readonly waitsBy?: string
+  /** It stays on its host, which has failed; absent: it leaves it. */
+  readonly stays?: Stay
+}
+
+/** What becomes of a server that stays: it starts with its host again, or is stopped. */
+export interface Stay {
+  readonly how: 'restart' | 'none'
+  /** The name of the placement policy that says so. */
+  readonly policy: string
 }
 
 export interface DrainSettings {
@@ -59,6 +66,8 @@ export interface DrainPlan {
   readonly failed: readonly DrainMove[]
   /** Moves that have succeeded, or whose servers have left the host otherwise. */
   readonly ended: readonly DrainMove[]
+  /** Servers that are to be stopped, so that they are not started with their host. */
+  readonly stop: readonly string[]
   /** Servers that no method moves now, and why. */
   readonly stuck: readonly { readonly serverId: string; readonly reason: string }[]
 }
@@ -109,6 +118,7 @@ export function planDrain(
           : [],
       ),
     ],
+    stop: waiting.filter((server) => isToStop(server, settings)).map(({ id }) => id),
     stuck: possible.flatMap(({ server, methods, reason }) =>
       methods.length === 0 ? [{ serverId: server.id, reason }] : [],
     ),
@@ -138,6 +148,11 @@ function progressOf(
   return method === 'cold' && server.vmState === 'resized' ? 'arrived' : 'moved'
 }
 
+/** Only one that ran would be started with its host. */
+function isToStop({ stays, vmState, isBusy }: DrainedServer, { isUp }: DrainSettings): boolean {
+  return stays?.how === 'none' && vmState === 'active' && !isBusy && !isUp
+}
+
 interface Methods {
   /** In the order in which they are tried. */
   readonly methods: readonly MoveMethod[]
@@ -146,14 +161,10 @@ interface Methods {
 }
 
 function methodsFor(
-  { vmState, isBusy, waitsBy }: DrainedServer,
+  { vmState, isBusy, stays }: DrainedServer,
   { capabilities, liveOnly, toOtherCells, isUp, evacuates }: DrainSettings,
 ): Methods {
-  if (waitsBy !== undefined)
-    return {
-      methods: [],
-      reason: `It is started again with its host, as placement policy ${waitsBy} says.`,
-    }
+  if (stays !== undefined) return { methods: [], reason: reasonOfStay(stays) }
   if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
   if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
   const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []
@@ -184,6 +195,15 @@ function methodsFor(
     case 'suspended':
       return { methods: [], reason: `A server that is ${vmState} is not moved.` }
   }
+}
+
+/** Why a server stays on a host that has failed, in a sentence for operators. */
+export function reasonOfStay({ how, policy }: Stay): string {
+  const what =
+    how === 'restart'
+      ? 'It is started again with its host'
+      : 'It stays on its host, and is not started with it'
+  return `${what}, as placement policy ${policy} says.`
 }
 
 const DOWN =

@@ -1,3 +1,4 @@
+import type { Transactional } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import {
   beginMove,
@@ -7,6 +8,7 @@ import {
   type NamedServer,
   serversOfDrain,
 } from '../../db/drain-moves.ts'
+import { queueEvents } from '../../db/event-inbox.ts'
 import { policySubjectsOn } from '../../db/fenced-hosts.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
@@ -38,7 +40,7 @@ export interface MovesLeft {
   readonly moving: number
   /** A server that waits, with the reason; undefined: none does. */
   readonly waiting: { readonly name: string; readonly reason: string } | undefined
-  /** How many wait for their host, as their placement policies say. */
+  /** How many stay on their host, as their placement policies say, and have nothing done to them any more. */
   readonly staying: number
 }
 
@@ -77,9 +79,13 @@ export async function moveServers(
   }
   for (const { serverId, reason } of plan.stuck) {
     const move = known.get(serverId) ?? newMove(serverId)
-    if (move.reason !== reason) await put({ ...move, state: 'waiting', reason })
+    if (move.reason === reason) continue
+    const { stays } = servers.find(({ id }) => id === serverId) ?? {}
+    const to: DrainMove = { ...move, state: 'waiting', reason }
+    await (stays === undefined ? put(to) : keepOnHost(db, drain, known.get(serverId), to))
   }
   await Promise.all([
+    ...plan.stop.map((serverId) => stop(compute, drain, serverId)),
     ...plan.confirm.map((serverId) => confirm(compute, drain, serverId)),
     ...plan.begin.map(async ({ serverId, method }) => {
       await begin(compute, drain, { serverId, method, seen: known.get(serverId) }, settings)
@@ -89,7 +95,7 @@ export async function moveServers(
 }
 
 function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {
-  const others = servers.filter(({ waitsBy }) => waitsBy === undefined)
+  const others = servers.filter(({ stays }) => stays === undefined)
   const names = new Map(others.map(({ id, name }) => [id, name]))
   const waiting = moves.find(({ serverId, state, reason }) => {
     return state === 'waiting' && reason !== null && names.has(serverId)
@@ -100,7 +106,10 @@ function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): M
       name: names.get(waiting.serverId) ?? waiting.serverId,
       reason: waiting.reason ?? '',
     },
-    staying: servers.length - others.length,
+    staying: servers.filter(
+      ({ stays, vmState }) =>
+        stays?.how === 'restart' || (stays !== undefined && vmState !== 'active'),
+    ).length,
   }
 }
 
@@ -112,13 +121,30 @@ async function withPolicies(
   servers: readonly NamedServer[],
 ): Promise<readonly NamedServer[]> {
   const policies = placementPolicies.all()
-  const isAny = policies.some(({ rules }) => rules.onHostFailure === 'restart')
+  const isAny = policies.some(({ rules }) => rules.onHostFailure !== 'evacuate')
   if (fencedAt === null || !isAny) return servers
   const subjects = await policySubjectsOn(db, { name, hostId })
   return servers.map((server) => {
     const subject = subjects.get(server.id)
     const policy = subject && appliedPolicy(policies, subject)
-    return policy?.rules.onHostFailure === 'restart' ? { ...server, waitsBy: policy.name } : server
+    const how = policy?.rules.onHostFailure ?? 'evacuate'
+    if (policy == null || how === 'evacuate') return server
+    return { ...server, stays: { how, policy: policy.name } }
+  })
+}
+
+/** Afterwards the move says why the server stays on a host that has failed, and so does an event. */
+async function keepOnHost(
+  db: Transactional,
+  { id, cellId, subject: host }: HostDrain,
+  seen: DrainMove | undefined,
+  to: DrainMove,
+): Promise<void> {
+  const { serverId, reason: message } = to
+  const details = { action: 'host failure', state: 'done', host, message }
+  await db.transaction(async (tx) => {
+    if (await changeMove(tx, id, seen, to))
+      queueEvents(tx, [{ type: 'operation.state', serverId, cellId, details }])
   })
 }
 
@@ -179,10 +205,25 @@ const START: Readonly<
     evacuateServer(compute, context, id, { host: null, password: null, staysOff: false }),
 }
 
-/** Afterwards the former host lets go of the server. A user may have been quicker, and a failure is tried again. */
-async function confirm(compute: Compute, drain: HostDrain, serverId: string): Promise<void> {
+/** Afterwards the former host lets go of the server. */
+function confirm(compute: Compute, drain: HostDrain, serverId: string): Promise<void> {
+  return tryAct(compute, drain, serverId, 'confirm-resize')
+}
+
+/** Afterwards the server, whose host is off, is stopped, also for its cell, which would start it with the host. */
+function stop(compute: Compute, drain: HostDrain, serverId: string): Promise<void> {
+  return tryAct(compute, drain, serverId, 'stop')
+}
+
+/** A user may have been quicker, and a failure is tried again in the next round. */
+async function tryAct(
+  compute: Compute,
+  drain: HostDrain,
+  serverId: string,
+  name: 'confirm-resize' | 'stop',
+): Promise<void> {
   try {
-    await actOnServer(compute, operatorOf(drain), serverId, { name: 'confirm-resize' })
+    await actOnServer(compute, operatorOf(drain), serverId, { name })
   } catch (error) {
     if (!isFailure(error)) throw error
   }

@@ -91,7 +91,7 @@ function endText(isBack: boolean, remaining: number, { staying }: MovesLeft): st
     return `The host is back, with ${countOf(remaining)} that did not move.`
   return staying === 0
     ? null
-    : `The rest wait for the host, as their placement policies say: ${countOf(staying)}.`
+    : `The rest stay on the host, as their placement policies say: ${countOf(staying)}.`
 }
 
 function countOf(servers: number): string {

@@ -77,8 +77,8 @@ function withRules(command: Command): Command {
     .addOption(
       new Option(
         '--on-host-failure <action>',
-        'What becomes of servers whose host was fenced: build them on another, or wait for it',
-      ).choices(['evacuate', 'restart']),
+        'What becomes of servers whose host was fenced: build them on another, start them when it is back, or leave them off',
+      ).choices(['evacuate', 'restart', 'none']),
     )
     .addOption(
       new Option(

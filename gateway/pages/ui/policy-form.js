@@ -77,7 +77,7 @@ function Form({ policy, name }) {
     h(Check, { ...field, name: 'is_selectable', label: 'Users may choose it, by the hint policy' }),
     h(Check, { ...field, name: 'users_may_move', label: 'Users may move their servers to other cells' }),
     h(Text, { ...field, name: 'cost_weight', label: 'Weight of prices; 0: they do not count', type: 'number', min: 0, max: 1_000, step: 'any' }),
-    h(Choice, { ...field, name: 'on_host_failure', label: 'Servers whose host fails', options: [['evacuate', 'are built on another'], ['restart', 'wait for it']] }),
+    h(Choice, { ...field, name: 'on_host_failure', label: 'Servers whose host fails', options: [['evacuate', 'are built on another'], ['restart', 'start when it is back'], ['none', 'stay off']] }),
     h(Choice, { ...field, name: 'on_guest_failure', label: 'Servers whose guest fails', options: [['none', 'stay off'], ['restart', 'are started again']] }),
     h(Save, { before, values, name }),
   )

@@ -37,6 +37,14 @@ export class CloudHost {
     this.#backend().crash(server as InstanceId)
   }
 
+  /** As if its machine were cut off from power: its compute ends, and all guests with it. */
+  async losePower(): Promise<void> {
+    // Its compute says nothing of it.
+    this.process.freeze()
+    this.#backend().loseHost()
+    await this.process.kill()
+  }
+
   /** What the guest of this server has of volumes. */
   volumesOf(server: string): readonly FakeAttachment[] {
     return this.#backend().volumesOf(server as InstanceId)
