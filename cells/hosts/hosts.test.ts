@@ -7,7 +7,6 @@ import { waitFor } from '#common/wait-for.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { eventSubject, reportSubject } from '#openapi/wire.ts'
-import { tracesOf } from '#test/env/cell-engine.ts'
 import { Relay } from '#test/env/relay.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { testServices } from '#test/env/services.ts'
@@ -340,30 +339,6 @@ test('a host is forgotten once it has no servers, and is back when its compute h
   await using _again = await cell.addHost(options)
   await waitFor('the host', () => hosts.get(leaving.id)?.provider?.limits, 10_000)
   expect(await build()).toMatchObject({ outcome: 'accepted' })
-})
-
-test('a delete on a dead host waits, ends when the host is declared down, and the guest is removed when it returns', async () => {
-  const { directory } = await testServices()
-  const stateDirectory = mkdtempSync(join(directory, 'dead-'))
-  const options = { name: 'dead', id: newId<HostId>(), stateDirectory, zone: 'dead' }
-  const dead = await cell.addHost(options)
-  const operation = operationOn()
-  const build = sampleBuild({ zone: 'dead' })
-  await waitFor(
-    'the host',
-    () => running.cell.conductor.hosts.get(dead.id)?.provider?.limits,
-    10_000,
-  )
-  await cell.ask('instance.build', { operation, build })
-  await expect.poll(() => settled(operation)).toEqual(['active', null, 1, null])
-  await dead[Symbol.asyncDispose]()
-
-  expect(await cell.ask('instance.delete', { operation })).toMatchObject({ outcome: 'deleting' })
-  await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: true })
-
-  await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
-  const back = await cell.addHost(options)
-  await expect.poll(() => tracesOf(running, [back], operation.serverId)).toEqual([])
 })
 
 test('a host that floods its cell with reports silences no other', async () => {

@@ -8,7 +8,7 @@ import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/
 import { TestMachine } from '#drivers/baremetal/testing/test-machine.ts'
 import type { ApiClient } from '../env/api/client.ts'
 import { endOfOperation, type Operation } from '../env/api/operations.ts'
-import { deleteServer, SERVERS, showServer, untilStatus } from '../env/api/servers.ts'
+import { act, deleteServer, SERVERS, showServer, untilStatus } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
@@ -248,13 +248,17 @@ describe.skipIf(why !== undefined)(
     )
 
     test(
-      'a guest whose policy has it wait starts in place, with its disk, when the host is back',
+      'a guest whose policy has it wait starts in place, with its disk, when the host is back, and one that is to stay off does not',
       async () => {
         const [lost, other] = machines
         await admin.post(`${ROOT}/placement-policies`, {
           ...{ name: 'pets', is_selectable: true, on_host_failure: 'restart' },
         })
+        await admin.post(`${ROOT}/placement-policies`, {
+          ...{ name: 'lab', is_selectable: true, on_host_failure: 'none' },
+        })
         const id = await serverOn(lost, 'pets')
+        const off = await serverOn(lost, 'lab')
         const disk = join(cloud.foundation.directory, lost.host.name, 'instances', id, 'root.qcow2')
         const before = statSync(disk).ino
 
@@ -269,7 +273,12 @@ describe.skipIf(why !== undefined)(
         await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
         expect(statSync(disk).ino).toBe(before)
         expect(await isDefined(other, id)).toBe(false)
-        await deleteServer(demo, id)
+        await untilStatus(demo, off, 'SHUTOFF', LIMIT_MS)
+        expect([await isDefined(lost, off), await runs(lost, off)]).toEqual([true, false])
+        await act(demo, off, { 'os-start': null })
+        await untilStatus(demo, off, 'ACTIVE', LIMIT_MS)
+        expect(await runs(lost, off)).toBe(true)
+        for (const each of [id, off]) await deleteServer(demo, each)
       },
       TEST_MS,
     )
