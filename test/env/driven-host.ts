@@ -20,15 +20,15 @@ export interface DrivenHost extends AsyncDisposable {
   start(): Promise<void>
 }
 
-/** Another host of the cloud's first cell, of any driver; up once this resolves. `id`: as OVN knows it. */
+/** Another host of a cell, or of the cloud's first one, of any driver; up once this resolves. `id`: as OVN knows it. */
 export async function startDrivenHost(
   cloud: Cloud,
   driver: DriverName,
   settings: Readonly<Record<string, string>>,
   id: string = randomUUID(),
+  cell = cloud.cells[0],
 ): Promise<DrivenHost> {
   const { services, bus, directory } = cloud.foundation
-  const [cell] = cloud.cells
   if (cell === undefined) throw new Error('The cloud has no cell')
   const name = `${driver}-${id.slice(0, 8)}`
   const config = configFromEnv({

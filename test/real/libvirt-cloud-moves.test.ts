@@ -117,6 +117,26 @@ describe.skipIf(why !== undefined)(
       return Object.fromEntries(await Promise.all(found))
     }
 
+    test('a host that is drained is empty, and its guest runs on the other without having stopped', async () => {
+      const drained = await hostOf()
+      const other = drained === 'north-1' ? 'north-2' : 'north-1'
+      const log = await openstack('console', 'log', 'show', id)
+      const admin = ['--os-cloud', 'weir-admin']
+
+      const shown = await checkout.succeed('host', 'drain', drained, '--wait', ...admin)
+
+      expect(shown).toMatch(/STATE +done/)
+      expect([await hostOf(), await statusOf()]).toEqual([other, 'ACTIVE'])
+      await expect.poll(places, WAIT).toEqual({
+        [drained]: { vcpus: 0, domains: 0 },
+        [other]: { vcpus: 1, domains: 1 },
+      })
+      // It would have begun again.
+      expect(await openstack('console', 'log', 'show', id)).not.toContain('boot 2')
+      expect(log).not.toContain('boot 2')
+      await checkout.succeed('host', 'uncordon', drained, ...admin)
+    }, 900_000)
+
     test.each([
       ['cold', 'source'],
       ['cold', 'dest'],

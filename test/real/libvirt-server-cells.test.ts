@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
+import { serverProtections } from '#gateway/db/schema/protections.ts'
+import type { ApiClient } from '../env/api/client.ts'
+import { endOfOperation, type Operation } from '../env/api/operations.ts'
+import {
+  act,
+  deleteServer,
+  SERVERS,
+  showServer,
+  untilSettled,
+  untilStatus,
+} from '../env/api/servers.ts'
+import { type Cloud, startCloud } from '../env/cloud.ts'
+import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
+import { isFullRun } from '../env/full-run.ts'
+import { whyNoGuests } from './requirements.ts'
+
+// Goal: a QEMU guest has its disk in the cell that its server goes to, whether it is moved there, or its own cell is lost.
+
+const ROOT = '/federation/v1'
+const LIMIT_MS = 120_000
+const TEST_MS = 400_000
+const PROGRAM_MS = 60_000
+/** Past what the image has. */
+const WHERE = '700M 1M'
+const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io']
+const why = isFullRun ? whyNoGuests(PROGRAMS) : 'with --all only'
+const program = promisify(execFile)
+
+interface Protection {
+  readonly last_image_id: string | null
+  readonly replica: { readonly image_id: string | null; readonly error: string | null } | null
+}
+
+/** A cell's one host. */
+interface Site {
+  readonly name: string
+  readonly libvirt: RunningLibvirtHost
+  readonly host: DrivenHost
+}
+
+describe.skipIf(why !== undefined)(
+  `two cells of a libvirt host each${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    const owned = new AsyncDisposableStack()
+    let cloud: Cloud
+    let demo: ApiClient
+    let admin: ApiClient
+    let north: Site
+    let south: Site
+    let imageRef: string
+
+    beforeAll(async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'weir-lc-'))
+      owned.defer(() => rmSync(folder, { recursive: true, force: true }))
+      const size = { gateways: 1, cells: 2, processesPerCell: 1, hostsPerCell: 0 }
+      const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
+      cloud = owned.use(await startCloud({ ...size, cell }))
+      demo = cloud.as('demo')
+      admin = cloud.as('admin')
+      north = await startSite('north', folder)
+      south = await startSite('south', folder)
+      imageRef = await upload()
+    }, TEST_MS)
+
+    afterAll(() => owned.disposeAsync(), TEST_MS)
+
+    async function startSite(name: string, folder: string): Promise<Site> {
+      const id = randomUUID()
+      const directory = join(folder, name)
+      const libvirt = await startLibvirtHost({ directory, name: `libvirt-${id.slice(0, 8)}` })
+      owned.defer(() => libvirt.stop())
+      const size = { vcpus: '4', memory_mb: '2048', disk_gb: '20' }
+      const settings = { uri: libvirt.uri, virt_type: 'qemu', ...size }
+      const host = await startDrivenHost(cloud, 'libvirt', settings, id, cloud.cell(name))
+      owned.use(host)
+      return { name, libvirt, host }
+    }
+
+    /** A disk without a system: the fastest guest there is. */
+    async function upload(): Promise<string> {
+      const draft = { name: 'blank', disk_format: 'raw', container_format: 'bare' }
+      const { body } = await demo.post<{ id: string }>('/image/v2/images', draft)
+      await demo.call('PUT', `/image/v2/images/${body.id}/file`, undefined, {
+        raw: Buffer.alloc(1024 ** 2),
+        headers: { 'content-type': 'application/octet-stream' },
+      })
+      return body.id
+    }
+
+    const waitFor = <T>(what: string, probe: () => Promise<T>) =>
+      waitForWithin(what, probe, LIMIT_MS)
+    const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host']
+    const cordon = ({ host }: Site, is_cordoned: boolean) =>
+      admin.call('PATCH', `${ROOT}/hosts/${host.id}`, { is_cordoned })
+    const folderOf = ({ host }: Site, id: string) =>
+      join(cloud.foundation.directory, host.name, 'instances', id)
+    const domainsOf = async ({ libvirt }: Site) =>
+      (await libvirt.run('virsh', ['-q', 'list', '--all', '--name'], { timeoutMs: 20_000 })).stdout
+
+    async function qemuIo(site: Site, id: string, command: string): Promise<string> {
+      const file = join(folderOf(site, id), 'root.qcow2')
+      const { stdout } = await program('qemu-io', ['-f', 'qcow2', '-c', command, file], {
+        timeout: PROGRAM_MS,
+      })
+      return stdout
+    }
+
+    /** A server of the cell that is off, with something on its disk that its image has not. */
+    async function markedServer(site: Site, name: string, pattern: string): Promise<string> {
+      const other = site === north ? south : north
+      await cordon(other, true)
+      const request = { name, imageRef, networks: 'none', flavorRef: cloud.catalog.tiny }
+      const { status, body } = await demo.post<{ server: { id: string } }>(
+        SERVERS,
+        { server: request },
+        { version: '2.37' },
+      )
+      expect(status).toBe(202)
+      const { id } = await untilStatus(demo, body.server.id, 'ACTIVE', LIMIT_MS)
+      await cordon(other, false)
+      expect(await hostOf(id)).toBe(site.host.name)
+      await off(id)
+      expect(await qemuIo(site, id, `write -P ${pattern} ${WHERE}`)).toContain('wrote 1048576')
+      return id
+    }
+
+    async function off(id: string): Promise<void> {
+      await act(demo, id, { 'os-stop': null })
+      await untilStatus(demo, id, 'SHUTOFF', LIMIT_MS)
+    }
+
+    async function on(id: string): Promise<void> {
+      await act(demo, id, { 'os-start': null })
+      await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
+    }
+
+    /** The server runs there, with that on its disk, once it has been stopped to look. */
+    async function expectMarked(site: Site, id: string, pattern: string): Promise<void> {
+      expect(await hostOf(id)).toBe(site.host.name)
+      expect(await domainsOf(site)).toContain(id)
+      await off(id)
+      const read = await qemuIo(site, id, `read -P ${pattern} ${WHERE}`)
+      expect(read).toContain('read 1048576')
+      expect(read).not.toContain('failed')
+    }
+
+    test(
+      'a server that runs has its disk in the other cell, and nothing is left in the former',
+      async () => {
+        const id = await markedServer(north, 'roaming', '0xa5')
+        await on(id)
+
+        const { body } = await admin.post<Operation>(`${ROOT}/servers/${id}/move`, {
+          cell: south.name,
+        })
+        expect(await endOfOperation(admin, body.id, LIMIT_MS)).toMatchObject({ state: 'done' })
+
+        await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
+        await expectMarked(south, id, '0xa5')
+        expect(await domainsOf(north)).not.toContain(id)
+        expect(existsSync(folderOf(north, id))).toBe(false)
+        await deleteServer(demo, id)
+      },
+      TEST_MS,
+    )
+
+    test(
+      'servers of a cell that is lost have their disks elsewhere, as the newest backup that is kept there has them',
+      async () => {
+        const id = await markedServer(north, 'kept', '0x5a')
+        const path = `${ROOT}/servers/${id}/protection`
+        const { status } = await admin.put(path, { every_s: 3600, keep: 2, to_cell: south.name })
+        expect(status).toBe(200)
+        const replicated = (former: string | null) =>
+          waitFor('the replica', async () => {
+            const { last_image_id, replica } = (await demo.get<Protection>(path)).body
+            const isNewest = last_image_id !== former && replica?.image_id === last_image_id
+            return isNewest && replica?.error === null ? last_image_id : undefined
+          })
+        const first = await replicated(null)
+        await untilSettled(cloud, id)
+        await qemuIo(north, id, `write -P 0xc3 ${WHERE}`)
+        {
+          // As when the time of the schedule has passed.
+          await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
+          await db.orm
+            .update(serverProtections)
+            .set({ nextAt: sql`now(3)` })
+            .where(eq(serverProtections.serverId, id))
+        }
+        const newest = await replicated(first)
+        expect(newest).not.toBe(first)
+        await untilSettled(cloud, id)
+
+        await north.host.stop()
+        await north.libvirt.stop()
+        for (const process of cloud.cell(north.name).processes) await process.kill()
+        const cell = `${ROOT}/cells/${north.name}`
+        await waitFor('the cell to be unreachable', async () => {
+          return (await admin.get<{ is_alive: boolean }>(cell)).body.is_alive === false
+        })
+        await admin.post(`${cell}/lost`, { statement: 'Its power was cut.' })
+        await untilStatus(demo, id, 'ERROR', LIMIT_MS)
+        const { body } = await admin.post<Operation>(`${cell}/recovery`, {})
+        const operation = await endOfOperation(admin, body.id, LIMIT_MS)
+
+        expect(operation).toMatchObject({ state: 'done', remaining: 0 })
+        await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
+        await expectMarked(south, id, '0xc3')
+        await deleteServer(demo, id)
+      },
+      TEST_MS,
+    )
+  },
+)
