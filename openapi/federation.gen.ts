@@ -1399,7 +1399,7 @@ export interface components {
             readonly fence_problem: string | null;
             /** @description What its cell powers it off by if it does not answer. Null if nothing does. */
             readonly fence_device: {
-                /** @description The BMC with its address, or the fence agent. */
+                /** @description The BMC with its address, the fence agent, or Pacemaker. */
                 readonly name: string;
                 /** @description Why it could not be used when the cell last tried, while the host answered. */
                 readonly problem: string | null;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { readAgent } from './agent-settings.ts'
+import { readAgent, readPacemaker } from './agent-settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-agents-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ test.each([
   [
     'one that is not installed',
     { ...device, agent: 'fence_gone' },
-    /agent fence_gone is not in .*: install the package that has it, such as fence-agents\./,
+    /fence_gone is not in .*: install the package that has it, such as fence-agents\./,
   ],
   ['a further parameter in a value', parameters({ ip: 'a\naction=on' }), /\/parameters\/ip must/],
   ['a number', parameters({ ipport: 623 }), /\/parameters\/ipport must be string/],
@@ -76,4 +76,18 @@ test('a program that others may have written is not run', () => {
   writeFileSync(join(open, 'fence_virsh'), '#!/bin/sh')
   chmodSync(open, 0o777)
   expect(() => read(device, open)).toThrow(/open can be written by others/)
+})
+
+test('a node of Pacemaker is fenced by the program of its package', () => {
+  const place = { setting: 'FENCE', file: 'devices.json', at: '/north-1' }
+  const pacemaker = (content: object) => readPacemaker(place, content, folder)
+  const node = 'north-1.example'
+  expect(() => pacemaker({ pacemaker: node })).toThrow(
+    /stonith_admin is not in .*: install the package that has it, such as pacemaker-cli-utils/,
+  )
+
+  const program = written('stonith_admin', '#!/bin/sh')
+  expect(pacemaker({ pacemaker: node })).toEqual({ node, program })
+  expect(() => pacemaker({ pacemaker: '--confirm' })).toThrow(/\/north-1\/pacemaker must match/)
+  expect(() => pacemaker({ pacemaker: node, user: 'x' })).toThrow(/\/north-1 must not have user/)
 })

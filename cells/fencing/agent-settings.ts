@@ -5,6 +5,7 @@ import { SettingsError } from '#common/env.ts'
 import { ifAbsent } from '#common/if-absent.ts'
 import { checkedSettings, type SettingsPlace } from '#common/settings-file.ts'
 import type { FenceAgentSettings } from '#drivers/fence-agents/fence-agent.ts'
+import type { PacemakerSettings } from '#drivers/fence-agents/pacemaker.ts'
 
 const PARAMETER = '^[a-z][a-z0-9_-]{0,63}$'
 const LINE = '^[^\\r\\n\\0]{1,4096}$'
@@ -25,6 +26,12 @@ const Agent = Type.Object(
       }),
     ),
   },
+  { additionalProperties: false },
+)
+
+const PacemakerNode = Type.Object(
+  // It becomes an argument of a program.
+  { pacemaker: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$' }) },
   { additionalProperties: false },
 )
 
@@ -71,6 +78,16 @@ export function readAgent(
   return { name, program, parameters, secrets: Object.fromEntries(secrets) }
 }
 
+/** Of a device in the file at `place`. Throws `SettingsError`, which names each wrong value. */
+export function readPacemaker(
+  place: SettingsPlace,
+  content: unknown,
+  directory: string,
+): PacemakerSettings {
+  const { pacemaker: node } = checkedSettings(place, PacemakerNode, content)
+  return { node, program: programOf(place, 'stonith_admin', directory) }
+}
+
 function refusalOf(key: string, value?: string): readonly string[] {
   if (key === 'method' && value !== 'onoff')
     return [`parameter method must be onoff: after ${value} the machine is on`]
@@ -89,13 +106,16 @@ function secretIn(place: SettingsPlace, file: string): string {
   throw wrong(place, [`${file} has to be one line, of at most 4096 characters`])
 }
 
+/** Debian's, of programs that are no agents. */
+const PACKAGES: Readonly<Record<string, string>> = { stonith_admin: 'pacemaker-cli-utils' }
+
 /** The cell runs it with its own rights, so nobody else may have written it. */
 function programOf(place: SettingsPlace, name: string, directory: string): string {
   const program = join(directory, name)
   const found = statOf(program)
   if (found?.isFile() !== true)
     throw wrong(place, [
-      `agent ${name} is not in ${directory}: install the package that has it, such as fence-agents`,
+      `${name} is not in ${directory}: install the package that has it, such as ${PACKAGES[name] ?? 'fence-agents'}`,
     ])
   const open = [directory, program].filter((path) => isOpen(statSync(path)))
   if (open.length === 0) return program

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { type EnvReader, SettingsError } from '#common/env.ts'
 import { checkedSettings, readSettingsFile, type SettingsPlace } from '#common/settings-file.ts'
 import type { BmcSettings } from '#drivers/ipmi/bmc-settings.ts'
-import { readAgent } from './agent-settings.ts'
+import { readAgent, readPacemaker } from './agent-settings.ts'
 import type { FenceDeviceSettings } from './fence-device.ts'
 
 const SETTING = 'CELL_FENCE_DEVICES_FILE'
@@ -34,7 +34,7 @@ export type FenceDevices = ReadonlyMap<string, FenceDeviceSettings>
 /** Where a cell reads its fence devices. */
 export interface FenceDevicesSource {
   readonly devicesFile: string
-  /** The one directory of the programs that it runs as fence agents. */
+  /** The one directory of the programs that it runs to fence hosts. */
   readonly agentsDirectory: string
 }
 
@@ -74,9 +74,10 @@ export function readFenceDevices({
   return new Map(
     devices.map(([host, content]): [string, FenceDeviceSettings] => {
       const place = { setting: SETTING, file, at: `/${host}` }
-      return 'agent' in content
-        ? [host, { agent: readAgent(place, content, agentsDirectory) }]
-        : [host, { bmc: readBmc(place, host, content) }]
+      if ('agent' in content) return [host, { agent: readAgent(place, content, agentsDirectory) }]
+      if ('pacemaker' in content)
+        return [host, { pacemaker: readPacemaker(place, content, agentsDirectory) }]
+      return [host, { bmc: readBmc(place, host, content) }]
     }),
   )
 }

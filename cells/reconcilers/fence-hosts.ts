@@ -13,7 +13,7 @@ import { notifySiblings } from '../hosts/notify-siblings.ts'
 const EVERY_MS = 2_000
 const LEASE = { name: 'host-fencing', ttlMs: 10_000 } as const
 /** A device may be busy for as long as its machine takes to stop. */
-const SWITCH_LIMIT_MS = 150_000
+const SWITCH_LIMIT_MS = 180_000
 /** A process that stood still for longer may have reports of its hosts before it that it has not read. */
 const GAP_MS = 3 * EVERY_MS
 /** A device that could not be used is asked again after so long. */

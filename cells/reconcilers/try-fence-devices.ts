@@ -97,7 +97,8 @@ async function tryDevice(
     await using device = openDevice(settings)
     const problem = await device.problem(limit)
     if (problem !== null) return { name, problem, isOfOther: false }
-    if (await device.isOn(limit)) return { name, problem: null, isOfOther: false }
+    if (device.isOn === undefined || (await device.isOn(limit)))
+      return { name, problem: null, isOfOther: false }
     // The host may have lost its power just now.
     await clock.sleep(REPORT_MS, signal)
     const isOfOther = hosts.silentMs(host.id) < REPORT_MS && !(await device.isOn(limit))

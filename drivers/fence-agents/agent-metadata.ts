@@ -1,6 +1,6 @@
-import { XMLParser } from 'fast-xml-parser'
 import { Failure } from '#common/errors.ts'
 import { nearestName } from '#common/nearest-name.ts'
+import { attribute, parsed, within } from './agent-xml.ts'
 
 /** What a fence agent says of itself (FenceAgentAPI.md of fence-agents). */
 export interface AgentMetadata {
@@ -22,17 +22,6 @@ const POWER_ACTIONS = ['off', 'status'] as const
 /** What the cell itself says. */
 const OWN_PARAMETERS = ['action']
 
-/** An element with its attributes, and the elements in it by their names, each a list. */
-type Element = Readonly<Record<string, string | readonly Element[]>>
-
-const parser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  parseAttributeValue: false,
-  processEntities: false,
-  isArray: (_name, _path, _leaf, isAttribute) => !isAttribute,
-})
-
 /** Throws `invalid` where the text is no metadata of a fence agent. */
 export function readMetadata(text: string): AgentMetadata {
   const [root] = within([parsed(text)], 'resource-agent')
@@ -52,31 +41,6 @@ export function readMetadata(text: string): AgentMetadata {
       (each) => attribute(each, 'name') === 'on' && attribute(each, 'automatic') === '1',
     ),
   }
-}
-
-function parsed(text: string): Element {
-  try {
-    return parser.parse(text) as Element
-  } catch {
-    throw new Failure('invalid', 'Its metadata is no XML.')
-  }
-}
-
-function within(elements: readonly Element[], ...path: readonly string[]): readonly Element[] {
-  return path.reduce(
-    (found, name) =>
-      found.flatMap((each) => {
-        const inside = each[name]
-        // Of an element that has nothing but text, the parser returns that.
-        return typeof inside === 'object' ? inside.filter((one) => typeof one === 'object') : []
-      }),
-    elements,
-  )
-}
-
-function attribute(element: Element, name: string): string {
-  const value = element[`@${name}`]
-  return typeof value === 'string' ? value : ''
 }
 
 /** Why the agent cannot fence a host with these parameters; empty: nothing is known to be wrong. */
