@@ -120,6 +120,7 @@ describe.skipIf(why !== undefined)(
     test('a host that is drained is empty, and its guest runs on the other without having stopped', async () => {
       const drained = await hostOf()
       const other = drained === 'north-1' ? 'north-2' : 'north-1'
+      await untilConsole('READY')
       const log = await openstack('console', 'log', 'show', id)
       const admin = ['--os-cloud', 'weir-admin']
 
