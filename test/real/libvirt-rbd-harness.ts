@@ -6,7 +6,7 @@ import type { Owner } from '#drivers/driver.ts'
 import { run } from '#drivers/run.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
 import { type CephRbd } from '#test/env/ceph/rbd.ts'
-import { reachFrom } from '#test/env/ceph/reach-from.ts'
+import { reachFrom } from '#test/env/reach-from.ts'
 import type { LibvirtHarness } from './libvirt-harness.ts'
 
 const COMMAND_MS = 30_000
@@ -24,7 +24,10 @@ export async function giveRbdPool(
   harness: LibvirtHarness,
   { cluster, pool, user, key }: CephRbd,
 ): Promise<AsyncDisposable> {
-  const reached = await reachFrom(harness.host, cluster)
+  const { directory, monitorPort, ports } = cluster
+  const [first, last] = ports
+  const others = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  const reached = await reachFrom(harness.host, { directory, ports: [monitorPort, ...others] })
   const file = join(harness.directory, 'define.xml')
   await writeFile(
     file,

@@ -4,7 +4,13 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import type { RunOptions, RunResult } from '#drivers/run.ts'
-import type { CephCluster } from './cluster.ts'
+
+/** Programs that listen on loopback. */
+export interface Listeners {
+  /** For sockets. */
+  readonly directory: string
+  readonly ports: readonly number[]
+}
 
 /** Whatever has a network of its own. */
 interface Inside {
@@ -12,7 +18,7 @@ interface Inside {
 }
 
 const STEP_MS = 30_000
-/** Runs inside: listens at the cluster's ports on its loopback, and forwards bytes to sockets in a folder that both sides see. */
+/** Runs inside: listens at the ports on its loopback, and forwards bytes to sockets in a folder that both sides see. */
 const INNER_RELAY = `const { connect, createServer } = require('node:net')
 const [folder, ...ports] = process.argv.slice(1)
 let left = ports.length
@@ -28,15 +34,14 @@ for (const port of ports)
 const IN_BACKGROUND = 'setsid "$@" >/dev/null 2>&1 </dev/null &'
 
 /**
- * Afterwards the cluster is reached from the network of a host, at the addresses that it has outside. The part inside
+ * Afterwards the programs are reached from the network of a host, at the addresses that they have outside. The part inside
  * ends with the host's namespaces.
  */
 export async function reachFrom(
   inside: Inside,
-  { directory, monitorPort, ports: [first, last] }: CephCluster,
+  { directory, ports }: Listeners,
 ): Promise<AsyncDisposable> {
   const folder = mkdtempSync(join(directory, 'r-'))
-  const ports = [monitorPort, ...Array.from({ length: last - first + 1 }, (_, i) => first + i)]
   const open = new Set<Socket>()
   const servers = ports.map((port) => {
     const server = createServer((here) => {
