@@ -70,22 +70,44 @@ export async function copyDisk(from: DiskFile, to: DiskFile, signal: AbortSignal
   await qemuImgOnDisk(args, signal)
 }
 
+/** How a program works on a disk that is given by QEMU's own options. */
+export interface DiskWork {
+  /** QEMU's options for the secrets that the disk's options name; absent: none. */
+  readonly secrets?: readonly string[]
+  /** As of `run`. */
+  readonly endsWithUs?: true
+}
+
 /** The same where `to` is a disk that is there and empty, by QEMU's own options (`--image-opts`). */
-export async function copyInto(from: DiskFile, to: string, signal: AbortSignal): Promise<void> {
+export async function copyInto(
+  from: DiskFile,
+  to: string,
+  signal: AbortSignal,
+  { secrets = [], ...how }: DiskWork = {},
+): Promise<void> {
   const args = ['convert', '-q', '-n', '--target-is-zero', '-f', from.format, from.path]
-  const target = ['--target-image-opts', to]
-  await qemuImgOnDisk([...args, ...target], signal)
+  const target = [...secrets, '--target-image-opts', to]
+  await qemuImgOnDisk([...args, ...target], signal, how)
 }
 
 /** The same where `from` names a disk by QEMU's own options. No program may write the disk meanwhile. */
-export async function copyOut(from: string, to: DiskFile, signal: AbortSignal): Promise<void> {
-  const args = ['convert', '-q', '--image-opts', from, '-O', to.format, to.path]
-  await qemuImgOnDisk(args, signal)
+export async function copyOut(
+  from: string,
+  to: DiskFile,
+  signal: AbortSignal,
+  { secrets = [], ...how }: DiskWork = {},
+): Promise<void> {
+  const args = ['convert', '-q', ...secrets, '--image-opts', from, '-O', to.format, to.path]
+  await qemuImgOnDisk(args, signal, how)
 }
 
 /** Runs qemu-img on a whole disk. */
-export async function qemuImgOnDisk(args: readonly string[], signal: AbortSignal): Promise<void> {
-  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+export async function qemuImgOnDisk(
+  args: readonly string[],
+  signal: AbortSignal,
+  how: Pick<DiskWork, 'endsWithUs'> = {},
+): Promise<void> {
+  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS, ...how })
 }
 
 /** A bitmap in a qcow2 disk, which notes what is written. */
@@ -114,14 +136,15 @@ export async function removeBitmap(path: string, name: string, signal: AbortSign
   await qemuImg(['bitmap', '--remove', '-f', 'qcow2', path, name], signal)
 }
 
+interface Bounds extends Pick<DiskWork, 'endsWithUs'> {
+  readonly limits: readonly string[]
+  readonly timeoutMs: number
+}
+
 async function qemuImg(
   args: readonly string[],
   signal: AbortSignal,
-  { limits, timeoutMs }: { readonly limits: readonly string[]; readonly timeoutMs: number } = {
-    limits: LIMITS,
-    timeoutMs: TIMEOUT_MS,
-  },
+  { limits, ...how }: Bounds = { limits: LIMITS, timeoutMs: TIMEOUT_MS },
 ): Promise<string> {
-  return (await run('prlimit', [...limits, '--', 'qemu-img', ...args], { timeoutMs, signal }))
-    .stdout
+  return (await run('prlimit', [...limits, '--', 'qemu-img', ...args], { ...how, signal })).stdout
 }

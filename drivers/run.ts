@@ -8,6 +8,8 @@ export interface RunOptions {
   readonly cwd?: string
   /** Replaces the environment; without it the child gets only `PATH` and a C locale. */
   readonly env?: Readonly<Record<string, string>>
+  /** The kernel kills the process if this one dies; absent: it goes on to its end. */
+  readonly endsWithUs?: true
   /** How much of each stream is kept; absent: 64 KiB. */
   readonly outputBytesMax?: number
   /** What the command reads; absent: nothing. */
@@ -24,6 +26,7 @@ export interface RunResult {
 
 /** The newest part of what a command says is kept: errors come last. */
 const OUTPUT_BYTES_MAX = 64 * 1024
+const WITH_PARENT = ['setpriv', '--pdeathsig', 'KILL', '--']
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
@@ -37,7 +40,9 @@ export async function run(
   options: RunOptions,
 ): Promise<RunResult> {
   options.signal?.throwIfAborted()
-  const child = spawn(command, args, {
+  const [program, ...all] =
+    options.endsWithUs === true ? [...WITH_PARENT, command, ...args] : [command, ...args]
+  const child = spawn(program!, all, {
     cwd: options.cwd,
     env: options.env ?? { PATH, LC_ALL: 'C' },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -89,7 +89,7 @@ export interface StoreReport {
   readonly id: string
   /** Its name for operators, such as that of the libvirt pool. */
   readonly name: string
-  /** The kind of engine: `dir`, `rbd`, `fake`. */
+  /** The kind of engine: `dir`, `rbd`, `iscsi`, `fake`. */
   readonly engine: string
   readonly totalBytes: number
   readonly freeBytes: number

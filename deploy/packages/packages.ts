@@ -122,6 +122,15 @@ const CEPH_LIBRARIES = [
   'qemu-block-extra',
 ] as const
 
+/** What a target of iSCSI needs of the system, and hosts need whose guests have disks on its LUNs. */
+const ISCSI_LIBRARIES = [
+  'libaio1',
+  'libibverbs1',
+  'librdmacm1',
+  'libvirt-daemon-driver-storage-iscsi-direct',
+  'qemu-block-extra',
+] as const
+
 /**
  * A RabbitMQ, and Nova's own objects to check notifications with. The server would start as a service of the machine,
  * and Nova's package would bring eighty others.
@@ -173,6 +182,7 @@ export type Purpose =
   | 'fencing'
   | 'control-plane'
   | 'ceph'
+  | 'iscsi'
   | 'monitoring'
   | 'release'
 
@@ -252,6 +262,9 @@ export const PACKAGES: readonly Package[] = [
   ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
   ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),
   ...CEPH_LIBRARIES.map((name): Package => ({ name, purpose: 'ceph' })),
+  // It would start a service of the machine.
+  { name: 'tgt', purpose: 'iscsi', program: 'tgtd', isUnpacked: true },
+  ...ISCSI_LIBRARIES.map((name): Package => ({ name, purpose: 'iscsi' })),
   // It would start a service of the machine. Its program needs nothing of the packages that its page does.
   { name: 'prometheus', purpose: 'monitoring', program: 'promtool', isUnpacked: true },
   { name: 'umoci', purpose: 'release', program: 'umoci' },

@@ -9,6 +9,7 @@ import {
   removeInstanceFiles,
 } from './instance-record.ts'
 import { cutPower } from './power.ts'
+import { releaseVolumes } from './volumes/admit-volumes.ts'
 
 /** Afterwards nothing of the instance is left. A spawn under way is ended first. */
 export async function destroy(
@@ -47,6 +48,7 @@ export async function removeFromHost(
   const isUsed = (network: NetworkId) => isUsedByOthers(host, network)
   host.leaving.add(id)
   try {
+    await releaseVolumes(host, record?.volumes ?? [], signal)
     for (const nic of record?.nics ?? []) await host.networks.unplug(nic, isUsed, signal)
     await last?.()
   } finally {

@@ -12,7 +12,7 @@ const Bytes = Type.Integer({ minimum: 0 })
 export const WireStore = Type.Object({
   id: StoreId,
   name: Type.String(),
-  /** Such as `dir`, `rbd`, `fake`. */
+  /** Such as `dir`, `rbd`, `iscsi`, `fake`. */
   engine: Type.String(),
   totalBytes: Bytes,
   freeBytes: Bytes,

@@ -36,6 +36,10 @@ export interface VolumesHarness extends DriverHarness {
   readonly storeName?: string
   /** False: a volume that was extended does not go back to an earlier snapshot; absent: it does. */
   readonly revertsExtended?: false
+  /** False: its store makes no snapshots; absent: it does. */
+  readonly snapshots?: false
+  /** False: volumes are neither extended nor copied while a guest has them; absent: they are. */
+  readonly changesInUse?: false
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }

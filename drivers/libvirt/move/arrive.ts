@@ -11,6 +11,7 @@ import { powerOn } from '../power.ts'
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
 import { startDomain } from '../start-domain.ts'
+import { followVolumes } from '../volumes/admit-volumes.ts'
 import { locateVolumes, refuseTaken } from '../volumes/attach.ts'
 import type { AttachedVolume } from '../volumes/volume-device.ts'
 import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-files.ts'
@@ -56,6 +57,7 @@ async function moveIn(
   const { nics } = spec
   const record = recordOfNew(spec, volumes)
   await writeInstanceRecord(files, record)
+  await followVolumes(host, volumes, signal)
   await refuseTaken(host, spec.id, volumes, signal)
   await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)

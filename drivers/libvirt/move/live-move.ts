@@ -11,6 +11,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import { recordOfNew, writeInstanceRecord } from '../instance-record.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
+import { followVolumes } from '../volumes/admit-volumes.ts'
 import { locateVolumes } from '../volumes/attach.ts'
 import type { AttachedVolume } from '../volumes/volume-device.ts'
 import { takeIn } from './arrive.ts'
@@ -34,8 +35,13 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
         await expectGuest(host, spec, attached, parsePeerInfo(Announced, announced), lockSignal)
         const { owner, stateDirectory, peer } = host
         const volumes = Object.fromEntries(attached.map((each) => [each.attachmentId, each.path]))
+        const initiators = Object.fromEntries(
+          attached.flatMap(({ attachmentId, iscsi }) =>
+            iscsi === undefined ? [] : [[attachmentId, iscsi.initiator] as const],
+          ),
+        )
         return JSON.stringify({
-          ...{ ...owner, uri: peer.uri, stateDirectory, volumes },
+          ...{ ...owner, uri: peer.uri, stateDirectory, volumes, initiators },
         } satisfies Expected)
       }),
     async send(id, expected, signal) {
@@ -55,7 +61,11 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
       }
     },
     finish: (spec, runs, signal) =>
-      host.locks.run(spec.id, signal, () => finish(host, spec.id, runs, signal)),
+      host.locks.run(spec.id, signal, async () => {
+        const { volumes = [] } = await getInstanceRecord(host, spec.id)
+        await followVolumes(host, volumes, signal)
+        await finish(host, spec.id, runs, signal)
+      }),
     async end(id, how, signal) {
       const domain = await getOwnDomain(host.domains, host.owner, id, signal)
       if (how === 'complete') {

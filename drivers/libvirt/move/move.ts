@@ -10,7 +10,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn, stop } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { existingDomain, hideFiles, spawn } from '../spawn.ts'
-import { fenceVolumes } from '../volumes/admit-volumes.ts'
+import { fenceVolumes, followVolumes } from '../volumes/admit-volumes.ts'
 import { locateVolumes } from '../volumes/attach.ts'
 import { arrive } from './arrive.ts'
 import { movable, readPart, writePart } from './moved-files.ts'
@@ -84,5 +84,6 @@ async function unpack(
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
   const { packed } = filesOf(host, id)
   for (const path of [packed, `${packed}.part`]) await rm(path, { force: true })
-  if (runs) await powerOn(host, id, domain, signal)
+  if (runs) return powerOn(host, id, domain, signal)
+  await followVolumes(host, (await getInstanceRecord(host, id)).volumes ?? [], signal)
 }

@@ -14,8 +14,9 @@ export const Announced = Type.Object({
 export type Announced = Static<typeof Announced>
 
 /**
- * The message of a live migration's destination to the source: its libvirt, its identity, its folder of disks, and the paths
- * of the guest's volumes there, by attachment. Hosts of the last release send no paths.
+ * The message of a live migration's destination to the source: its libvirt, its identity, its folder of disks, and by attachment the
+ * paths of the guest's volumes there, and the names by which it reaches those on iSCSI LUNs. Hosts of the last release send
+ * neither.
  */
 export const Expected = Type.Object({
   uri: Type.String(),
@@ -23,6 +24,7 @@ export const Expected = Type.Object({
   hostId: Type.String(),
   stateDirectory: Type.String(),
   volumes: Type.Optional(Type.Record(Type.String(), Type.String())),
+  initiators: Type.Optional(Type.Record(Type.String(), Type.String())),
 })
 export type Expected = Static<typeof Expected>
 

@@ -58,14 +58,14 @@ async function migrationTo(
   host: LibvirtHost,
   id: InstanceId,
   domain: DomainRef,
-  { uri, cellId, hostId, stateDirectory, volumes = {} }: Expected,
+  { uri, cellId, hostId, stateDirectory, volumes = {}, initiators = {} }: Expected,
   signal: AbortSignal,
 ): Promise<Migration> {
   const { transport, hostname } = parsePeerUri(uri)
   const owner = { cellId: cellId as CellId, hostId: hostId as HostId }
   const record = await getInstanceRecord(host, id)
   const live = await host.devices.migratableXml(domain, signal)
-  const moved = pathsThere(record.volumes ?? [], volumes)
+  const moved = namesThere(record.volumes ?? [], { volumes, initiators })
   const xml = asElsewhere(live, { id, record }, host, { owner, stateDirectory, moved })
   const common = {
     uri,
@@ -79,14 +79,19 @@ async function migrationTo(
   return { ...common, memoryUri: `unix://${memory}`, disksUri: `unix://${disks}` }
 }
 
-/** The volumes' paths on the other host, by those on this one. */
-function pathsThere(
+/** The volumes' paths on the other host, and its own names for targets of iSCSI, by those of this one. */
+function namesThere(
   volumes: readonly AttachedVolume[],
-  there: Readonly<Record<string, string>>,
+  there: Required<Pick<Expected, 'volumes' | 'initiators'>>,
 ): ReadonlyMap<string, string> {
-  const pairs = volumes.map(({ path, attachmentId, id }) => {
-    const other = there[attachmentId]
-    if (other !== undefined) return [path, other] as const
+  const pairs = volumes.flatMap(({ path, attachmentId, id, iscsi }) => {
+    const other = there.volumes[attachmentId]
+    const initiator = there.initiators[attachmentId]
+    if (other !== undefined)
+      return [
+        [path, other] as const,
+        ...(iscsi && initiator !== undefined ? [[iscsi.initiator, initiator] as const] : []),
+      ]
     throw new Failure('unsupported', `The other host does not have volume ${id} of the guest.`)
   })
   return new Map(pairs)

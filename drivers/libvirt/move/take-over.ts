@@ -107,7 +107,7 @@ async function volumesOf(
       const message = `This host does not reach the store of volume ${volume.id}.`
       throw new Failure('conflict', message, { cause })
     })
-    return { ...volume, ...(await store.sourceOf(volume.id)) }
+    return { ...volume, ...(await store.sourceOf(volume.id, signal)) }
   })
   return Promise.all(here)
 }

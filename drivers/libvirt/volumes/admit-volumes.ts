@@ -1,5 +1,6 @@
+import { isFailure } from '#common/errors.ts'
 import type { LibvirtHost } from '../host.ts'
-import type { AttachedVolume } from './volume-device.ts'
+import { type AttachedVolume, isFile } from './volume-device.ts'
 
 /** Before a guest that was off starts again. Throws `conflict` for a volume that another guest has open meanwhile. */
 export async function admitVolumes(
@@ -7,11 +8,33 @@ export async function admitVolumes(
   volumes: readonly AttachedVolume[],
   signal: AbortSignal,
 ): Promise<void> {
-  // QEMU itself locks those that are files.
-  for (const volume of volumes.filter(
-    ({ rbd, isLeaving }) => rbd !== undefined && isLeaving !== true,
-  ))
+  for (const volume of volumes.filter((each) => !isFile(each) && each.isLeaving !== true))
     await (await host.openStore(volume.store, signal)).admit(volume, signal)
+}
+
+/** Of a guest that moves here from another host, before it is defined here, or after it has come while it ran. */
+export async function followVolumes(
+  host: LibvirtHost,
+  volumes: readonly AttachedVolume[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const volume of volumes.filter((each) => !isFile(each) && each.isLeaving !== true))
+    await (await host.openStore(volume.store, signal)).follow(volume, signal)
+}
+
+/** After a guest is gone from this host, and before its record is. A store that this host does not reach any more knows nothing of it. */
+export async function releaseVolumes(
+  host: LibvirtHost,
+  volumes: readonly AttachedVolume[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const volume of volumes.filter((each) => !isFile(each))) {
+    const store = await host.openStore(volume.store, signal).catch((error: unknown) => {
+      if (isFailure(error, 'not-found')) return undefined
+      throw error
+    })
+    await store?.release(volume, signal)
+  }
 }
 
 /**

@@ -11,6 +11,7 @@ import { getInstanceRecord } from '../redefine.ts'
 import type { DomainRef } from '../rpc/refs.ts'
 import { renderXml } from '../xml/element.ts'
 import { parseXml, type XmlTree } from '../xml/parse.ts'
+import { releaseVolumes } from './admit-volumes.ts'
 import { holdersOf, lockFailure } from './openers.ts'
 import type { VolumeStore } from './store.ts'
 import { type AttachedVolume, aliasOf, freeTarget, targetOf, volumeDisk } from './volume-device.ts'
@@ -35,7 +36,7 @@ export function attachVolume(
     const { volumes = [] } = await getInstanceRecord(host, id)
     await refuseSaved(host, domain, signal)
     const store = await host.openStore(attachment.store, signal)
-    const volume = { ...attachment, ...(await store.sourceOf(attachment.id)) }
+    const volume = { ...attachment, ...(await store.sourceOf(attachment.id, signal)) }
     const isNew = volumes.every((each) => each.attachmentId !== attachment.attachmentId)
     await host.volumeLocks.run(volume.id, signal, async () => {
       await store.sizeOf(volume.id, signal)
@@ -45,7 +46,10 @@ export function attachVolume(
     try {
       return await plugIn(host, { domain, store, volume }, signal)
     } catch (error) {
-      if (isNew && isReached(host)) await keepVolumes(host, id, volumes)
+      if (isNew && isReached(host)) {
+        await store.release(volume, signal)
+        await keepVolumes(host, id, volumes)
+      }
       throw lockFailure(error, volume.id)
     }
   })
@@ -68,6 +72,7 @@ export function detachVolume(
     await refuseSaved(host, domain, signal)
     await keepVolumes(host, id, withVolume(volumes, { ...volume, isLeaving: true }))
     await unplug(host, domain, volume, signal)
+    await releaseVolumes(host, [volume], signal)
     await keepVolumes(
       host,
       id,
@@ -93,7 +98,7 @@ export async function locateVolumes(
   const located: AttachedVolume[] = []
   for (const volume of volumes) {
     const store = await host.openStore(volume.store, signal)
-    located.push({ ...volume, ...(await store.sourceOf(volume.id)) })
+    located.push({ ...volume, ...(await store.sourceOf(volume.id, signal)) })
   }
   return located
 }
@@ -129,7 +134,7 @@ async function plugIn(
   { domain, store, volume }: NewDisk,
   signal: AbortSignal,
 ): Promise<string> {
-  const { attachmentId, isShared } = volume
+  const { attachmentId } = volume
   const runs = !(await isOff(host, domain, signal))
   const stored = await storedDomain(host, domain, signal)
   const live = runs ? await liveDomain(host, domain, signal) : stored
@@ -141,7 +146,7 @@ async function plugIn(
     await host.disks.attach(domain, xml, 'guest', signal)
   }
   // Of a guest that is off no QEMU finds out who else has it.
-  if (!runs && known === undefined && !isShared) await store.refuseOpen(volume.id, signal)
+  if (!runs && known === undefined) await store.reserve(volume, signal)
   if (targetOf(stored, attachmentId) === undefined)
     await host.disks.attach(domain, xml, 'definition', signal)
   return `/dev/${target}`

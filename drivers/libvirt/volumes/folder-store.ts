@@ -46,6 +46,9 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     async refuseTooLarge(bytes) {
       if (bytes > store.totalBytes) throw tooLarge(store, bytes)
     },
+    async refuseGrowth(_, bytes) {
+      if (bytes > store.totalBytes) throw tooLarge(store, bytes)
+    },
     make: (spec, signal) => make(host, store, spec, signal),
     remove: (id) => removeVolumeFiles(store, owner, id),
     grow: async (id, bytes) => grow(await fileOf(id), bytes),
@@ -55,6 +58,11 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     revert: (id, snapshot, signal) => revert(host, store, { id, snapshot }, signal),
     refuseOpen: async (id, signal) => refuseLocked((await fileOf(id)).path, id, signal),
     async admit() {},
+    async reserve({ id, isShared }, signal) {
+      if (!isShared) await refuseLocked((await fileOf(id)).path, id, signal)
+    },
+    async follow() {},
+    async release() {},
     async fence() {},
   }
 }

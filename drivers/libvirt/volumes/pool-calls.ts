@@ -8,7 +8,10 @@ import type { LibvirtSession } from '../session.ts'
 /** virStoragePoolState. */
 const RUNNING = 2
 /** virSecretUsageType. */
-const CEPH = 2
+const USAGES = { ceph: 2, iscsi: 3 } as const
+
+/** How a pool's definition names a secret of the daemon. */
+export type SecretName = { readonly uuid: string } | { readonly usage: string }
 
 /** libvirt's calls about storage pools, typed. */
 export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
@@ -41,26 +44,32 @@ export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
       await slow.call(PROCEDURES.storagePoolCreate, onPool(pool).uint(0), signal)
     },
     /** The key of a user of Ceph, as a secret of the daemon has it, which may not be private. */
-    async cephKey(
-      secret: { readonly uuid: string } | { readonly usage: string },
-      signal: AbortSignal,
-    ): Promise<Uint8Array> {
-      const found =
-        'uuid' in secret
-          ? await session.call(
-              PROCEDURES.secretLookupByUuid,
-              new XdrWriter().uuid(uuidBytes(secret.uuid)),
-              signal,
-            )
-          : await session.call(
-              PROCEDURES.secretLookupByUsage,
-              new XdrWriter().int(CEPH).text(secret.usage),
-              signal,
-            )
-      const ref = new XdrWriter().uuid(found.fixed(16)).int(found.int()).text(found.text())
-      const answer = await session.call(PROCEDURES.secretGetValue, ref.uint(0), signal)
-      return answer.fixed(answer.uint())
-    },
+    cephKey: (secret: SecretName, signal: AbortSignal) => secretValue(secret, USAGES.ceph, signal),
+    /** The password of a user of an iSCSI target, in the same way. */
+    iscsiPassword: (secret: SecretName, signal: AbortSignal) =>
+      secretValue(secret, USAGES.iscsi, signal),
+  }
+
+  async function secretValue(
+    secret: SecretName,
+    usage: number,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const found =
+      'uuid' in secret
+        ? await session.call(
+            PROCEDURES.secretLookupByUuid,
+            new XdrWriter().uuid(uuidBytes(secret.uuid)),
+            signal,
+          )
+        : await session.call(
+            PROCEDURES.secretLookupByUsage,
+            new XdrWriter().int(usage).text(secret.usage),
+            signal,
+          )
+    const ref = new XdrWriter().uuid(found.fixed(16)).int(found.int()).text(found.text())
+    const answer = await session.call(PROCEDURES.secretGetValue, ref.uint(0), signal)
+    return answer.fixed(answer.uint())
   }
 }
 export type PoolCalls = ReturnType<typeof poolCalls>

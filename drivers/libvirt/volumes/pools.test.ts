@@ -29,6 +29,7 @@ function calls(answers: Promise<void>): PoolCalls {
     isActive: () => Promise.resolve(true),
     start: () => Promise.resolve(),
     cephKey: () => Promise.reject(new Error('not asked for')),
+    iscsiPassword: () => Promise.reject(new Error('not asked for')),
   }
 }
 

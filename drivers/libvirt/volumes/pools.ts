@@ -9,6 +9,7 @@ import { storeIdentity } from '../../store-identity.ts'
 import type { StoreReport } from '../../volumes.ts'
 import { element, renderXml } from '../xml/element.ts'
 import { attributeAt, parseXml, textAt } from '../xml/parse.ts'
+import { IscsiPools, type IscsiStore } from './iscsi/iscsi-pools.ts'
 import type { PoolCalls } from './pool-calls.ts'
 import { RbdPools, type RbdStore } from './rbd/rbd-pools.ts'
 
@@ -18,7 +19,7 @@ export interface FolderStore extends StoreReport {
   readonly path: string
 }
 
-export type FoundStore = FolderStore | RbdStore
+export type FoundStore = FolderStore | RbdStore | IscsiStore
 
 /** Types of libvirt's pools whose volumes are files in a folder. */
 const FOLDER_TYPES = ['dir', 'fs', 'netfs']
@@ -43,6 +44,7 @@ export class Pools {
   readonly #calls: PoolCalls
   readonly #logger: Logger | undefined
   readonly #rbd: RbdPools
+  readonly #iscsi: IscsiPools
   readonly #looks = new Looks<FoundStore>(
     (name) => this.#read(name, 'known', AbortSignal.timeout(10 * LOOK_MS)),
     WORK_MS,
@@ -67,6 +69,7 @@ export class Pools {
     this.#logger = logger
     const directory = join(environment.stateDirectory, 'ceph')
     this.#rbd = new RbdPools(directory, cephPrograms, calls)
+    this.#iscsi = new IscsiPools(environment.owner.hostId, calls)
   }
 
   /** Those that answer within seconds. Throws `unavailable` while the daemon is away. */
@@ -134,10 +137,11 @@ export class Pools {
     const xml = parseXml(await this.#calls.xml(pool, signal))
     const type = attributeAt(xml, 'type', 'pool')
     if (type === 'rbd') return this.#rbd[how](name, xml, signal)
+    if (type === 'iscsi-direct') return this.#iscsi[how](name, xml, signal)
     if (!FOLDER_TYPES.includes(type))
       throw new Failure(
         'unsupported',
-        `Storage pool ${name} is of type ${type}; volumes can be in pools of type ${FOLDER_TYPES.join(', ')} and rbd.`,
+        `Storage pool ${name} is of type ${type}; volumes can be in pools of type ${FOLDER_TYPES.join(', ')}, rbd and iscsi-direct.`,
       )
     const path = textAt(xml, 'pool', 'target', 'path')
     if (isOwn) await mkdir(path, { recursive: true, mode: 0o711 })

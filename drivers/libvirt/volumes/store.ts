@@ -16,13 +16,15 @@ import type { VolumeSource } from './volume-device.ts'
  * snapshot that is not there, unless they say otherwise, and `unavailable` where the store does not answer in time.
  */
 export interface VolumeStore {
-  /** Where a guest's disk finds the volume; one that is not there is no failure. */
-  sourceOf(id: VolumeId): Promise<VolumeSource>
+  /** Where a guest's disk finds the volume; one that is not there need not be a failure. */
+  sourceOf(id: VolumeId, signal: AbortSignal): Promise<VolumeSource>
   sizeOf(id: VolumeId, signal: AbortSignal): Promise<number>
   list(signal: AbortSignal): Promise<readonly VolumeReport[]>
   snapshotsOf(id: VolumeId, signal: AbortSignal): Promise<readonly VolumeSnapshotId[]>
   /** Throws `no-capacity` for a size that the store could never hold. */
   refuseTooLarge(bytes: number, signal: AbortSignal): Promise<void>
+  /** Throws `no-capacity` for a size that the volume could never have, and `conflict` while a guest has it that would not see that. */
+  refuseGrowth(id: VolumeId, bytes: number, signal: AbortSignal): Promise<void>
   /** Afterwards the volume, which was not there, is whole and of at least that size; a failure leaves no part of it. */
   make(spec: VolumeSpec, signal: AbortSignal): Promise<void>
   /** Afterwards the volume is gone, with all its parts. No program may have it open. */
@@ -43,9 +45,15 @@ export interface VolumeStore {
    * nothing in stores whose volumes QEMU itself locks.
    */
   admit(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /** Asked before a guest that is off gets the volume. Throws `conflict` while another has it open and not both share it. */
+  reserve(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /** The guest moves here from another host, which has let it go; does nothing in stores that know by themselves who has a volume. */
+  follow(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /** The guest is without the volume; does nothing in stores that know by themselves who has a volume. */
+  release(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /**
    * Afterwards guests of a host that is down, which may only be cut off, do not write the volume any more; does nothing in
-   * stores whose volumes QEMU itself locks.
+   * stores whose volumes QEMU itself locks. Throws `conflict` in stores that cannot see to that while such a guest may have it.
    */
   fence(id: VolumeId, signal: AbortSignal): Promise<void>
 }

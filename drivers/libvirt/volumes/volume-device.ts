@@ -3,14 +3,18 @@ import type { AttachmentId, VolumeId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { element, type XmlElement } from '../xml/element.ts'
 import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
+import type { IscsiDisk } from './iscsi/iscsi-pool.ts'
+import { CONTENT_AT } from './iscsi/lun-label.ts'
 import type { RbdPool } from './rbd/rbd-pool.ts'
 
 /** Where a guest's disk finds a volume. */
 export interface VolumeSource {
-  /** Of a file; with `rbd` the names of the pool and of the image in it. */
+  /** Of a file; with `rbd` the names of the pool and of the image in it, with `iscsi` those of the target and the LUN. */
   readonly path: string
-  /** Absent: it is a file. */
+  /** Absent: it is not in Ceph. */
   readonly rbd?: RbdPool
+  /** Absent: it is no LUN. */
+  readonly iscsi?: IscsiDisk
   /** QEMU opens it with the secret of the volume's id; absent: it is not encrypted. */
   readonly isEncrypted?: true
 }
@@ -28,7 +32,7 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
   const { id, attachmentId, isReadOnly, isShared, isRoot } = volume
   return element(
     'disk',
-    { type: volume.rbd === undefined ? 'file' : 'network', device: 'disk' },
+    { type: isFile(volume) ? 'file' : 'network', device: 'disk' },
     element('driver', { name: 'qemu', type: 'raw', cache: 'none', discard: 'unmap' }),
     sourceElement(volume),
     element('target', { dev: target, bus: 'virtio' }),
@@ -40,8 +44,14 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
   )
 }
 
-/** QEMU reaches Ceph as the definition of the storage pool says, with the secret that it names. */
-function sourceElement({ id, path, rbd, isEncrypted }: AttachedVolume): XmlElement {
+/** Whether the volume is a file, which QEMU itself locks. */
+export function isFile({ rbd, iscsi }: VolumeSource): boolean {
+  return rbd === undefined && iscsi === undefined
+}
+
+/** QEMU reaches a store as the definition of the storage pool says, with the secret that it names. */
+function sourceElement({ id, path, rbd, iscsi, isEncrypted }: AttachedVolume): XmlElement {
+  if (iscsi !== undefined) return iscsiElement(path, iscsi)
   if (rbd === undefined)
     return element('source', { file: path }, isEncrypted && encryptionElement(id))
   const { login } = rbd
@@ -54,6 +64,24 @@ function sourceElement({ id, path, rbd, isEncrypted }: AttachedVolume): XmlEleme
         'auth',
         { username: login.user },
         element('secret', { type: 'ceph', ...login.secret }),
+      ),
+  )
+}
+
+/** The volume is the part of the LUN behind its label. */
+function iscsiElement(path: string, { portal, initiator, login, bytes }: IscsiDisk): XmlElement {
+  const content = { type: 'storage', offset: CONTENT_AT, size: bytes }
+  return element(
+    'source',
+    { protocol: 'iscsi', name: path },
+    element('host', { name: portal.host, port: portal.port }),
+    element('initiator', {}, element('iqn', { name: initiator })),
+    element('slices', {}, element('slice', content)),
+    login &&
+      element(
+        'auth',
+        { username: login.user },
+        element('secret', { type: 'iscsi', ...login.secret }),
       ),
   )
 }

@@ -157,7 +157,7 @@ async function extend(
   signal: AbortSignal,
 ): Promise<void> {
   const before = await store.sizeOf(id, signal)
-  if (bytes > before) await store.refuseTooLarge(bytes, signal)
+  if (bytes > before) await store.refuseGrowth(id, bytes, signal)
   const wanted = inSectors(Math.max(bytes, before))
   for (const { domain, target, volume } of await openDisksOf(host, id, signal)) {
     // QEMU resizes no disk that it may not write; its guest sees the size at its next start.

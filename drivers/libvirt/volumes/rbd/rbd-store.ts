@@ -44,6 +44,9 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async refuseTooLarge(bytes) {
       if (bytes > store.totalBytes) throw tooLarge(store, bytes)
     },
+    async refuseGrowth(_, bytes) {
+      if (bytes > store.totalBytes) throw tooLarge(store, bytes)
+    },
     make: async (spec, signal) => {
       // A clone has the header of what it was cloned from, and so its key.
       if (spec.encryption !== undefined)
@@ -59,6 +62,11 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     revert: (id, snapshot, signal) => revert(work, id, snapshot, { signal }),
     refuseOpen: (id, signal) => refuseWriters(client, names, { id, hostId }, { signal }),
     admit: (volume, signal) => admitWriter(client, names, { ...volume, hostId }, { signal }),
+    async reserve({ id, isShared }, signal) {
+      if (!isShared) await refuseWriters(client, names, { id, hostId }, { signal })
+    },
+    async follow() {},
+    async release() {},
     fence: (id, signal) => fenceWriters(client, names, id, { signal }),
   }
 }

@@ -1,0 +1,97 @@
+import { isFailure } from '#common/errors.ts'
+import type { VolumeId } from '#common/ids.ts'
+import type { DiskFile } from '../../../qemu-img.ts'
+import type { LibvirtHost } from '../../host.ts'
+import { tooLarge, type VolumeStore } from '../store.ts'
+import { type HolderAt, hold, refuseHeld, refuseHeldElsewhere, release } from './iscsi-holders.ts'
+import type { IscsiStore } from './iscsi-pools.ts'
+import {
+  growVolume,
+  makeVolume,
+  noSnapshot,
+  noSnapshots,
+  readyLun,
+  refuseGrowth,
+  removeVolume,
+  volumesOn,
+  withLuns,
+} from './iscsi-volumes.ts'
+import type { UsedLun } from './lun-claims.ts'
+import { copyToFile } from './lun-content.ts'
+import { contentBytes } from './luns.ts'
+
+/** A store whose volumes are LUNs of an iSCSI target, each of which one volume may have. */
+export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
+  const { owner, images } = host
+  const work = { store, owner, images }
+  /** Does the work with the LUN of a volume. */
+  const at = <T>(
+    id: VolumeId,
+    signal: AbortSignal,
+    what: (at: HolderAt & { readonly lun: UsedLun }) => Promise<T>,
+  ) =>
+    withLuns(store, signal, (session, luns) =>
+      what({ session, lun: readyLun(luns, owner, id), hostId: owner.hostId }),
+    )
+  const admit: VolumeStore['admit'] = (volume, signal) =>
+    at(volume.id, signal, (held) => hold(held, volume))
+  return {
+    sourceOf: (id, signal) =>
+      at(id, signal, async ({ lun }) => ({
+        path: `${store.source.target}/${lun.number}`,
+        iscsi: { ...store.source, lun: lun.number, bytes: lun.label.use.bytes },
+      })),
+    sizeOf: (id, signal) => at(id, signal, async ({ lun }) => lun.label.use.bytes),
+    list: (signal) => withLuns(store, signal, async (_, luns) => volumesOn(luns, owner.cellId)),
+    snapshotsOf: async () => [],
+    async refuseTooLarge(bytes, signal) {
+      const largest = await withLuns(store, signal, async (_, luns) =>
+        Math.max(0, ...luns.filter(({ label }) => label !== 'foreign').map(contentBytes)),
+      )
+      if (bytes > largest) throw tooLarge({ ...store, totalBytes: largest }, bytes)
+    },
+    refuseGrowth: (id, bytes, signal) =>
+      at(id, signal, (held) => refuseGrowth(held, { store, id, bytes })),
+    make: (spec, signal) => makeVolume(work, spec, signal),
+    remove: (id, signal) => removeVolume(work, id, signal),
+    grow: (id, bytes, signal) => growVolume(work, { id, bytes }, signal),
+    snapshot: (id, _, signal) =>
+      at(id, signal, async () => {
+        throw noSnapshots()
+      }),
+    removeSnapshot: async () => {},
+    copyTo: (file, id, signal) => copyTo(store, at, { file, id }, signal),
+    revert: (id, snapshot, signal) =>
+      at(id, signal, async () => {
+        throw noSnapshot(snapshot)
+      }),
+    refuseOpen: (id, signal) => at(id, signal, (held) => refuseHeld(held, id)),
+    admit,
+    reserve: admit,
+    follow: (volume, signal) => at(volume.id, signal, (held) => hold(held, volume, true)),
+    async release(volume, signal) {
+      await at(volume.id, signal, (held) => release(held, volume)).catch((error: unknown) => {
+        if (!isFailure(error, 'not-found')) throw error
+      })
+    },
+    fence: (id, signal) => at(id, signal, (held) => refuseHeldElsewhere(held, id)),
+  }
+}
+
+type At = <T>(
+  id: VolumeId,
+  signal: AbortSignal,
+  what: (at: HolderAt & { readonly lun: UsedLun }) => Promise<T>,
+) => Promise<T>
+
+async function copyTo(
+  { login }: IscsiStore,
+  at: At,
+  { file, id }: { readonly file: DiskFile; readonly id: VolumeId },
+  signal: AbortSignal,
+): Promise<void> {
+  await at(id, signal, async (held) => {
+    await refuseHeld(held, id)
+    await copyToFile(login, held.lun, { file, bytes: held.lun.label.use.bytes }, signal)
+  })
+}

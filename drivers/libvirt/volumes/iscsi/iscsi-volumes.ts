@@ -1,0 +1,188 @@
+import { Failure } from '#common/errors.ts'
+import { type CellId, isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import type { Owner } from '../../../driver.ts'
+import type { ImageCache } from '../../../image-cache.ts'
+import { imageVirtualSize } from '../../../image-header.ts'
+import type { VolumeReport, VolumeSpec } from '../../../volumes.ts'
+import { formatOfSource, inSectors } from '../store.ts'
+import { closeForGood, type HolderAt, refuseHeld } from './iscsi-holders.ts'
+import type { IscsiStore } from './iscsi-pools.ts'
+import { IscsiSession } from './iscsi-session.ts'
+import {
+  claim,
+  isUsed,
+  keyOf,
+  letGo,
+  lunOf,
+  mustRelabel,
+  type UsedLun,
+  writing,
+} from './lun-claims.ts'
+import { fillFromFile, fillFromLun, wipe } from './lun-content.ts'
+import { type LunUse, newLabel } from './lun-label.ts'
+import { changeHolder, contentBytes, holderOf, type Lun, readLuns, relabel } from './luns.ts'
+
+export interface IscsiWork {
+  readonly store: IscsiStore
+  readonly owner: Owner
+  readonly images: ImageCache
+}
+
+/** Does the work in a session with the target, and with its LUNs as they are. */
+export async function withLuns<T>(
+  { login }: Pick<IscsiStore, 'login'>,
+  signal: AbortSignal,
+  work: (session: IscsiSession, luns: readonly Lun[]) => Promise<T>,
+): Promise<T> {
+  using session = await IscsiSession.open(login, signal)
+  return await work(session, await readLuns(session))
+}
+
+/** The LUN of a volume that is whole. Throws `not-found`. */
+export function readyLun(luns: readonly Lun[], owner: Owner, id: VolumeId): UsedLun {
+  const lun = lunOf(luns, owner, id)
+  if (lun?.label.use.state === 'ready') return lun
+  throw new Failure('not-found', `Volume ${id} could not be found in its store.`)
+}
+
+/** The volumes of the cell that are whole. */
+export function volumesOn(luns: readonly Lun[], cellId: CellId): readonly VolumeReport[] {
+  return luns
+    .filter(isUsed)
+    .map(({ label }) => label.use)
+    .filter(({ cell, volume, state }) => cell === cellId && state === 'ready' && isUuid(volume))
+    .map(({ volume, bytes }) => ({ id: volume as VolumeId, bytes, snapshots: [] }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/**
+ * Afterwards the volume, which was not there, has the smallest free LUN that is large enough, and its content. Throws
+ * `no-capacity` where there is none. After a failure the LUN is free again.
+ */
+export async function makeVolume(
+  { store, owner, images }: IscsiWork,
+  spec: VolumeSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, from } = spec
+  if (spec.encryption !== undefined)
+    throw new Failure('unsupported', 'Volumes on iSCSI LUNs are not encrypted.')
+  const file =
+    from === undefined || !('image' in from)
+      ? undefined
+      : { path: await images.path(from.image, signal), format: formatOfSource(from.image) }
+  const fileBytes = file === undefined ? 0 : await imageVirtualSize(file.path, file.format)
+  const make = async (session: IscsiSession, luns: readonly Lun[]) => {
+    const source =
+      from !== undefined && 'volume' in from ? readyLun(luns, owner, from.volume) : undefined
+    if (from !== undefined && 'snapshot' in from) throw noSnapshot(from.snapshot)
+    if (source !== undefined)
+      await refuseHeld({ session, lun: source, ...owner }, source.label.use.volume as VolumeId)
+    const sourceBytes = source?.label.use.bytes ?? 0
+    const bytes = inSectors(Math.max(spec.bytes, sourceBytes, fileBytes))
+    const lun = await claim(session, { store, owner, id, bytes })
+    try {
+      const { login } = store
+      const wiped = contentBytes(lun)
+      await wipe(login, lun, { from: lun.label.wiped, to: wiped }, signal)
+      if (file !== undefined) await fillFromFile(login, lun, { file, bytes }, signal)
+      if (source !== undefined)
+        await fillFromLun(login, lun, { from: source, bytes: sourceBytes }, signal)
+      const { by: _, ...use } = lun.label.use
+      await mustRelabel(session, lun, { ...lun.label, wiped, use: { ...use, state: 'ready' } })
+    } catch (error) {
+      await giveBack(store, owner, lun)
+      throw error
+    }
+  }
+  await writing.run(keyOf(owner, id), signal, () => withLuns(store, signal, make))
+}
+
+const GIVE_BACK_MS = 30_000
+
+/** The caller's signal may have ended the work, and its session with it. What fails here is done when the volume is asked for again. */
+async function giveBack(
+  store: IscsiStore,
+  owner: Owner,
+  { number, label }: UsedLun,
+): Promise<void> {
+  await withLuns(store, AbortSignal.timeout(GIVE_BACK_MS), async (session, luns) => {
+    const lun = luns.filter(isUsed).find((each) => each.number === number)
+    if (lun?.label.use.by === owner.hostId && lun.label.use.volume === label.use.volume)
+      await relabel(session, lun, newLabel(label.store))
+  }).catch(() => undefined)
+}
+
+/**
+ * Afterwards the cell has nothing of the volume, and its LUN is empty and free; if another host may be writing it, only once
+ * that has seen it. Throws `conflict` while a guest has it.
+ */
+export async function removeVolume(
+  { store, owner }: Omit<IscsiWork, 'images'>,
+  id: VolumeId,
+  signal: AbortSignal,
+): Promise<void> {
+  const remove = async (session: IscsiSession, luns: readonly Lun[]) => {
+    const lun = lunOf(luns, owner, id)
+    if (lun === undefined) return
+    const { state, by } = lun.label.use
+    if (state === 'making' || (by !== undefined && by !== owner.hostId))
+      return letGo(session, lun, owner)
+    await closeForGood({ session, lun, ...owner }, id)
+    const use: LunUse = { ...lun.label.use, state: 'leaving', by: owner.hostId }
+    const leaving = { ...lun, label: { ...lun.label, use } }
+    await mustRelabel(session, lun, leaving.label)
+    await wipe(store.login, lun, { from: 0, to: use.bytes }, signal)
+    const free = { ...newLabel(lun.label.store), wiped: lun.label.wiped }
+    await mustRelabel(session, leaving, free)
+    const before = await holderOf(session, lun)
+    if (before?.attachment === undefined)
+      await changeHolder(session, { ...lun, label: free }, { before, next: undefined })
+  }
+  await writing.run(keyOf(owner, id), signal, () => withLuns(store, signal, remove))
+}
+
+/** Afterwards the volume has this size. Throws `conflict` while a guest has it. */
+export async function growVolume(
+  { store, owner }: Omit<IscsiWork, 'images'>,
+  { id, bytes }: { readonly id: VolumeId; readonly bytes: number },
+  signal: AbortSignal,
+): Promise<void> {
+  await withLuns(store, signal, async (session, luns) => {
+    const lun = readyLun(luns, owner, id)
+    await refuseGrowth({ session, lun, ...owner }, { store, id, bytes })
+    await mustRelabel(session, lun, { ...lun.label, use: { ...lun.label.use, bytes } })
+  })
+}
+
+/**
+ * Throws `no-capacity` for more than the LUN had when the volume was made, because nothing behind that was emptied, and
+ * `conflict` while a guest has it, which would not see the new size.
+ */
+export async function refuseGrowth(
+  at: HolderAt & { readonly lun: UsedLun },
+  {
+    store,
+    id,
+    bytes,
+  }: { readonly store: IscsiStore; readonly id: VolumeId; readonly bytes: number },
+): Promise<void> {
+  const { number, label } = at.lun
+  if (bytes > label.wiped)
+    throw new Failure('no-capacity', 'The LUN of the volume is too small.', {
+      detail: `LUN ${number} of storage pool ${store.name} has ${label.wiped} bytes for the volume, and ${bytes} are needed`,
+    })
+  await refuseHeld(at, id)
+}
+
+/** For a snapshot of a volume that is there: LUNs never have any. */
+export function noSnapshot(id: VolumeSnapshotId): Failure {
+  return new Failure('not-found', `Snapshot ${id} could not be found in its store.`)
+}
+
+export function noSnapshots(): Failure {
+  return new Failure(
+    'unsupported',
+    'Volumes on iSCSI LUNs have no snapshots: the target is not asked to make any.',
+  )
+}
