@@ -11,7 +11,7 @@ import { filesOf, type LibvirtHost } from '../host.ts'
 import { recordOfNew, writeInstanceRecord } from '../instance-record.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
-import { followVolumes } from '../volumes/admit-volumes.ts'
+import { expectVolumes, followVolumes } from '../volumes/admit-volumes.ts'
 import { locateVolumes } from '../volumes/attach.ts'
 import type { AttachedVolume } from '../volumes/volume-device.ts'
 import { takeIn } from './arrive.ts'
@@ -147,6 +147,7 @@ async function expectGuest(
     const files = filesOf(host, spec.id)
     const { nics } = spec
     await writeInstanceRecord(files, recordOfNew(spec, volumes))
+    await expectVolumes(host, volumes, signal)
     await takeIn(files)
     if (root !== undefined) await createBlank(files.rootDisk, root, signal)
     if (ephemeral !== undefined) await createBlank(files.ephemeralDisk, ephemeral, signal)

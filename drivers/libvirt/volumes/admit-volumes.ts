@@ -12,6 +12,16 @@ export async function admitVolumes(
     await (await host.openStore(volume.store, signal)).admit(volume, signal)
 }
 
+/** Before a guest comes from another host while it runs. */
+export async function expectVolumes(
+  host: LibvirtHost,
+  volumes: readonly AttachedVolume[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const volume of volumes.filter((each) => !isFile(each) && each.isLeaving !== true))
+    await (await host.openStore(volume.store, signal)).expect(volume, signal)
+}
+
 /** Of a guest that moves here from another host, before it is defined here, or after it has come while it ran. */
 export async function followVolumes(
   host: LibvirtHost,

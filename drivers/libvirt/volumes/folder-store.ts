@@ -61,6 +61,7 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     async reserve({ id, isShared }, signal) {
       if (!isShared) await refuseLocked((await fileOf(id)).path, id, signal)
     },
+    async expect() {},
     async follow() {},
     async release() {},
     async fence() {},

@@ -47,6 +47,8 @@ export interface VolumeStore {
   admit(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /** Asked before a guest that is off gets the volume. Throws `conflict` while another has it open and not both share it. */
   reserve(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /** The guest is about to move here while it runs; does nothing in stores that know by themselves who has a volume. */
+  expect(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /** The guest moves here from another host, which has let it go; does nothing in stores that know by themselves who has a volume. */
   follow(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /** The guest is without the volume; does nothing in stores that know by themselves who has a volume. */

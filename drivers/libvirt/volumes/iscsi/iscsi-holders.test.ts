@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AttachmentId, type HostId, newId, type VolumeId } from '#common/ids.ts'
 import {
   closeForGood,
+  expect as expectGuest,
   type HolderAt,
   hold,
   refuseHeld,
@@ -94,6 +95,36 @@ describe.each([
     await expect(hold(here, others)).rejects.toMatchObject(conflict)
     await expect(refuseHeldElsewhere(here, id)).rejects.toMatchObject(conflict)
     await refuseHeldElsewhere(there, id)
+  })
+
+  test('a guest that moves while it runs has the volume on both hosts, and on the one that it is on in the end', async () => {
+    const [here, there, third] = [await fromHost(), await fromHost(), await fromHost()]
+    await hold(here, mine)
+    await expect(expectGuest(there, others)).rejects.toMatchObject(conflict)
+    const isOn = async (host: HolderAt) => {
+      await refuseHeldElsewhere(host, id)
+      for (const other of [here, there, third].filter((each) => each !== host)) {
+        await expect(refuseHeldElsewhere(other, id)).rejects.toMatchObject(conflict)
+        await expect(hold(other, mine)).rejects.toMatchObject(conflict)
+      }
+    }
+
+    // It does not go, and goes at the next try; the other host is not told whether it has come.
+    for (const _ of [1, 2]) await expectGuest(there, mine)
+    for (const host of [here, there])
+      await expect(refuseHeldElsewhere(host, id)).rejects.toMatchObject(conflict)
+    await release(there, mine)
+    await isOn(here)
+    await expectGuest(there, mine)
+    await release(third, mine)
+    await release(here, mine)
+    await isOn(there)
+
+    // It goes on, and that host is told before the former one is without it.
+    await expectGuest(third, mine)
+    await hold(third, mine, true)
+    await release(there, mine)
+    await isOn(third)
   })
 
   test('a volume that is removed is given to nobody any more, and one that a guest has is not removed', async () => {

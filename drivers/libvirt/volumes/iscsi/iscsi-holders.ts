@@ -17,13 +17,15 @@ export interface HolderAt {
   readonly hostId: HostId
 }
 
+type Attachment = Pick<AttachmentSpec, 'id' | 'attachmentId'>
+
 /**
  * Afterwards the attachment has the volume, on this host. Throws `conflict` where another one has it, or the same on another
- * host, unless the guest `moves` here from there.
+ * host, unless the guest `moves` here from there, which has let it go.
  */
 export async function hold(
   { session, lun, hostId }: HolderAt,
-  { id, attachmentId }: Pick<AttachmentSpec, 'id' | 'attachmentId'>,
+  { id, attachmentId }: Attachment,
   moves = false,
 ): Promise<void> {
   const next: LunHolder = { host: hostId, attachment: attachmentId }
@@ -31,21 +33,37 @@ export async function hold(
     const before = await holderOf(session, lun)
     const isSame = before?.attachment === attachmentId
     if (isSame && before.host === hostId) return
-    if (isSame && moves) return writeHolder(session, lun, next)
+    if (isSame && (moves || before.to === hostId)) return writeHolder(session, lun, next)
     if (before !== undefined) throw heldBy(id, before)
     if (await changeHolder(session, lun, { before, next })) return
   }
   throw changing(id)
 }
 
+/**
+ * Afterwards both hosts have the volume for this attachment, whose guest is about to move here while it runs: whichever is
+ * without the guest in the end lets its part go. Throws `conflict` where another attachment has it.
+ */
+export async function expect(at: HolderAt, { id, attachmentId }: Attachment): Promise<void> {
+  const { session, lun, hostId } = at
+  const before = await holderOf(session, lun)
+  if (before === undefined) return hold(at, { id, attachmentId })
+  if (before.attachment !== attachmentId) throw heldBy(id, before)
+  if (before.host !== hostId) await writeHolder(session, lun, { ...before, to: hostId })
+}
+
 /** Afterwards this attachment does not have the volume on this host. Whoever else has it keeps it. */
 export async function release(
   { session, lun, hostId }: HolderAt,
-  { id, attachmentId }: Pick<AttachmentSpec, 'id' | 'attachmentId'>,
+  { id, attachmentId: attachment }: Attachment,
 ): Promise<void> {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const before = await holderOf(session, lun)
-    if (before?.host !== hostId || before.attachment !== attachmentId) return
+    if (before === undefined || before.attachment !== attachment) return
+    const { host, to } = before
+    if (to === hostId) return writeHolder(session, lun, { host, attachment })
+    if (host !== hostId) return
+    if (to !== undefined) return writeHolder(session, lun, { host: to, attachment })
     if (await changeHolder(session, lun, { before, next: undefined })) return
   }
   throw changing(id)
@@ -76,7 +94,7 @@ export async function refuseHeldElsewhere(
   id: VolumeId,
 ): Promise<void> {
   const holder = await holderOf(session, lun)
-  if (holder === undefined || holder.host === hostId) return
+  if (holder === undefined || (holder.host === hostId && holder.to === undefined)) return
   throw new Failure(
     'conflict',
     `Volume ${id} is on an iSCSI LUN, from which guests of a lost host cannot be shut out, and host ${holder.host} has it.`,

@@ -3,7 +3,14 @@ import type { VolumeId } from '#common/ids.ts'
 import type { DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
-import { type HolderAt, hold, refuseHeld, refuseHeldElsewhere, release } from './iscsi-holders.ts'
+import {
+  expect,
+  type HolderAt,
+  hold,
+  refuseHeld,
+  refuseHeldElsewhere,
+  release,
+} from './iscsi-holders.ts'
 import type { IscsiStore } from './iscsi-pools.ts'
 import {
   growVolume,
@@ -68,6 +75,7 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
     refuseOpen: (id, signal) => at(id, signal, (held) => refuseHeld(held, id)),
     admit,
     reserve: admit,
+    expect: (volume, signal) => at(volume.id, signal, (held) => expect(held, volume)),
     follow: (volume, signal) => at(volume.id, signal, (held) => hold(held, volume, true)),
     async release(volume, signal) {
       await at(volume.id, signal, (held) => release(held, volume)).catch((error: unknown) => {

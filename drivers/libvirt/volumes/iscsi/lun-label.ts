@@ -45,6 +45,8 @@ const Holder = Type.Object({
   host: Type.String(),
   /** Absent: the host is removing the volume. */
   attachment: Type.Optional(Type.String()),
+  /** The host to which the guest is moving while it runs; absent: it is not. */
+  to: Type.Optional(Type.String()),
 })
 /** Who has a volume. */
 export type LunHolder = Static<typeof Holder>

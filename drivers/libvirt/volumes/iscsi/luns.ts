@@ -113,7 +113,7 @@ export async function changeHolder(
   return false
 }
 
-/** The same for a holder that hands over to itself on another host: a guest may have the volume open, and nobody else changes this. */
+/** The same for an attachment that goes to another host: its guest may have the volume open, and nobody else changes this. */
 export async function writeHolder(
   session: IscsiSession,
   lun: LabelledLun,

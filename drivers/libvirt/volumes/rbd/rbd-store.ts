@@ -65,6 +65,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async reserve({ id, isShared }, signal) {
       if (!isShared) await refuseWriters(client, names, { id, hostId }, { signal })
     },
+    async expect() {},
     async follow() {},
     async release() {},
     fence: (id, signal) => fenceWriters(client, names, id, { signal }),
