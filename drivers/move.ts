@@ -24,9 +24,16 @@ export interface Move {
   arrive(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /**
    * Afterwards the instance, whose former host is dead, is here: with its disks where this host sees them, too,
-   * else again from its image. It runs if it is to.
+   * else again from its image. It runs if it is to. Throws `conflict` where a guest there may still have its disks or
+   * volumes.
    */
-  evacuate(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+  evacuate(spec: InstanceSpec, how: Evacuation, signal: AbortSignal): Promise<void>
+}
+
+export interface Evacuation {
+  readonly runs: boolean
+  /** True: the former host was powered off, and nothing of before runs on it; absent: it does not answer. */
+  readonly sourceIsOff?: true | undefined
 }
 
 export interface MoveFile {

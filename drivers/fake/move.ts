@@ -45,7 +45,7 @@ export function fakeMove(host: FakeHost): Move {
         if (runs) host.setPower(spec.id, 'running', 'powered on')
       })
     },
-    async evacuate(spec, runs, signal) {
+    async evacuate(spec, { runs }, signal) {
       await spawn(host, spec, signal)
       if (!runs) host.setPower(spec.id, 'shutdown', 'powered off')
     },

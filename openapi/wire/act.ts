@@ -66,8 +66,14 @@ export const HostMoveAct = Type.Union([
   Type.Object({ name: OneOf(MOVE_ACTS) }),
   /** `land` is the former name of `finish`; hosts understand both, and cells send it until release 0.2. */
   Type.Object({
-    name: OneOf(['arrive', 'evacuate', 'finish', 'land'] as const),
+    name: OneOf(['arrive', 'finish', 'land'] as const),
     build: InstanceBuild,
+  }),
+  Type.Object({
+    name: Type.Literal('evacuate'),
+    build: InstanceBuild,
+    /** The host that the server leaves was powered off; absent: it does not answer. */
+    sourceIsOff: Type.Optional(Type.Literal(true)),
   }),
   /** `announced` is the source's answer to `announce`, `expected` the destination's answer to `expect`. */
   Type.Object({ name: Type.Literal('expect'), build: InstanceBuild, announced: Type.String() }),

@@ -146,7 +146,7 @@ export function driverMovesContract(
         const spec = instanceSpec(harnesses[1].image)
         known.add(spec.id)
 
-        for (const _ of [1, 2]) await dest.move!.evacuate(spec, runs, signal())
+        for (const _ of [1, 2]) await dest.move!.evacuate(spec, { runs }, signal())
 
         expect(await stateOn(dest, spec.id)).toBe(runs ? 'running' : 'shutdown')
       },

@@ -128,7 +128,7 @@ describe('volumes of a fake host', () => {
     await former.spawn(spec, signal())
     await former.volumes!.attach(spec.id, wanted, signal())
 
-    await next.move!.evacuate(spec, true, signal())
+    await next.move!.evacuate(spec, { runs: true }, signal())
     await next.volumes!.attach(spec.id, wanted, signal())
     await former.destroy(spec.id, signal())
 

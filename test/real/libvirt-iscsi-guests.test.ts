@@ -7,6 +7,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import { CONTENT_AT } from '#drivers/libvirt/volumes/iscsi/lun-label.ts'
+import type { Evacuation } from '#drivers/move.ts'
 import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
@@ -158,7 +159,7 @@ describe.skipIf(why !== undefined)(
         await hosts.one.host.stopDaemon()
         const elsewhere = { ...spec, image: await imageOn(hosts.two) }
 
-        const refused = there.move!.evacuate(elsewhere, true, signal())
+        const refused = there.move!.evacuate(elsewhere, { runs: true }, signal())
         await expect(refused).rejects.toMatchObject({
           kind: 'conflict',
           message: expect.stringContaining('cannot be shut out'),
@@ -184,7 +185,7 @@ describe.skipIf(why !== undefined)(
             LIBISCSI_CHAP_PASSWORD: password,
           },
         })
-        await there.move!.evacuate(elsewhere, true, signal())
+        await there.move!.evacuate(elsewhere, { runs: true }, signal())
 
         expect(await readBack(there, elsewhere, 4)).toBe(written)
         // The host that was lost finds its guest, and must not start it.
@@ -195,6 +196,28 @@ describe.skipIf(why !== undefined)(
         await there.destroy(spec.id, signal())
         await there.volumes!.destroy(ref, signal())
       }, 600_000)
+
+      test('a server whose host was powered off is evacuated at once', async () => {
+        const { here, there } = hosts
+        const ref = await newVolume(MIB)
+        const spec = { ...instanceSpec(hosts.image), volumes: [attachment(ref)] }
+        await here.spawn(spec, signal())
+        await hosts.one.virsh('destroy', `weir-${spec.id}`)
+        const elsewhere = { ...spec, image: hosts.two.image }
+        const evacuate = (how: Pick<Evacuation, 'sourceIsOff'>) =>
+          there.move!.evacuate(elsewhere, { runs: true, ...how }, signal())
+        await expect(evacuate({})).rejects.toMatchObject({ kind: 'conflict' })
+
+        for (const _ of [1, 2]) await evacuate({ sourceIsOff: true })
+
+        await expect(here.start(spec.id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+        await here.destroy(spec.id, signal())
+        await expect(here.volumes!.destroy(ref, signal())).rejects.toMatchObject({
+          kind: 'conflict',
+        })
+        await there.destroy(spec.id, signal())
+        await there.volumes!.destroy(ref, signal())
+      }, 120_000)
 
       test('a guest starts from a LUN, and another one from a copy of it', async () => {
         const { here, there } = hosts

@@ -77,7 +77,7 @@ describe.skipIf(why !== undefined)(
         const { ino } = await stat(diskIn('one'))
 
         // Its guest still has the disk open, so it cannot be opened twice.
-        await expect(there.move!.evacuate(there2, true, signal())).rejects.toThrow()
+        await expect(there.move!.evacuate(there2, { runs: true }, signal())).rejects.toThrow()
         expect((await stat(diskIn('one'))).ino).toBe(ino)
         expect(await two.leftovers(spec.id)).toEqual([])
         expect(await here.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
@@ -86,11 +86,11 @@ describe.skipIf(why !== undefined)(
         await cp(join(state('one'), 'instances'), join(state('stale'), 'instances'), {
           recursive: true,
         })
-        await expect(there.move!.evacuate(there2, true, signal())).rejects.toMatchObject({
+        await expect(there.move!.evacuate(there2, { runs: true }, signal())).rejects.toMatchObject({
           kind: 'conflict',
         })
         await rm(state('stale'), { recursive: true })
-        for (const _ of [1, 2]) await there.move!.evacuate(there2, true, signal())
+        for (const _ of [1, 2]) await there.move!.evacuate(there2, { runs: true }, signal())
         expect((await stat(diskIn('two'))).ino).toBe(ino)
         expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
         await here.destroy(spec.id, signal())

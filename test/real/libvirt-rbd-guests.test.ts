@@ -156,7 +156,7 @@ describe.skipIf(why !== undefined)(
         await hosts.one.host.stopDaemon()
 
         const elsewhere = { ...spec, image: await imageOn(hosts.two) }
-        await there.move!.evacuate(elsewhere, true, signal())
+        await there.move!.evacuate(elsewhere, { runs: true }, signal())
 
         expect(await readBack(there, elsewhere, 4)).toBe(written)
         const own = await printed(there, elsewhere, 'echo two | dd of=/dev/vdb conv=fsync; echo ok')

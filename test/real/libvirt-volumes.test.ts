@@ -172,10 +172,10 @@ describe.skipIf(why !== undefined)(
       await virsh('destroy', `weir-${spec.id}`)
       await virsh('undefine', `weir-${spec.id}`)
 
-      const refused = apart.move!.evacuate(spec, true, signal())
+      const refused = apart.move!.evacuate(spec, { runs: true }, signal())
       const named = { kind: 'conflict', message: expect.stringContaining(volume.id) }
       await expect(refused).rejects.toMatchObject(named)
-      await next.move!.evacuate(spec, true, signal())
+      await next.move!.evacuate(spec, { runs: true }, signal())
 
       expect(await next.volumes!.attach(spec.id, { ...volume, ...how }, signal())).toBe(device)
       expect(await virsh('dumpxml', `weir-${spec.id}`)).toContain(volume.id)

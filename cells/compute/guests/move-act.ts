@@ -40,7 +40,11 @@ export async function moveAct(
       await move.arrive(instanceSpec(id, asked.build), runs, signal)
       return { powerState }
     case 'evacuate':
-      await move.evacuate(instanceSpec(id, asked.build), runs, signal)
+      await move.evacuate(
+        instanceSpec(id, asked.build),
+        { runs, sourceIsOff: asked.sourceIsOff },
+        signal,
+      )
       return { powerState }
     case 'announce':
       return { peerInfo: await driverPart(driver, 'liveMove').announce(id, signal) }

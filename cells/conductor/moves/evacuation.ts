@@ -10,7 +10,16 @@ export const evacuation: MovePlan = {
     await recordMigration(tx, moving, places, { type: 'evacuation', status: 'pre-migrating' })
     return places
   },
-  steps: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
+  steps: [
+    {
+      at: 'dest',
+      ask: (build, _, { isOff }) => ({
+        name: 'evacuate',
+        build,
+        ...(isOff && { sourceIsOff: true }),
+      }),
+    },
+  ],
   back: [leave('dest')],
   runs,
   done: async (tx, moving, { dest }) => {

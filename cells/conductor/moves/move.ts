@@ -45,11 +45,17 @@ export interface Moving {
   readonly at: number
 }
 
+/** What the cell knows of the host that the server leaves. */
+export interface SourceHost {
+  /** True: it was powered off, and has not started again since. */
+  readonly isOff: boolean
+}
+
 /** A step of a move that one of the two hosts carries out. */
 export interface HostStep {
   readonly at: keyof Places
   /** `peerInfo` is what the other host answered for this one, such as the address it listens on for the guest. */
-  readonly ask: (build: InstanceBuild, peerInfo: string) => HostAct
+  readonly ask: (build: InstanceBuild, peerInfo: string, source: SourceHost) => HostAct
   /** True: a failure of this step does not fail the move; a reconciler later finds and repairs the remains. */
   readonly mayFail?: true
   /** True from the point of no return on: the guest is on its new host. */

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
@@ -13,6 +13,7 @@ import { findInstance } from '../../db/instances.ts'
 import { allocations } from '../../db/schema/placement.ts'
 import { migrationsOf } from '../../db/server-migrations.ts'
 import { auditHost } from '../../hosts/audit-host.ts'
+import { changeHost } from '../../hosts/change-host.ts'
 import { type MoveParams, moveSaga, sealedOrder } from '../sagas/move.ts'
 import type { MoveName } from './move.ts'
 import { MOVE_STEPS_MAX } from './plans.ts'
@@ -194,15 +195,18 @@ describe('a cold move', () => {
   })
 })
 
-test('an evacuated server that is to stay off is made and not started', async () => {
+test('an evacuated server that is to stay off is made and not started, where it is known that its host was powered off', async () => {
   const operation = await activeServer()
   const from = await placeOf(operation)
   const dead = hostNamed(from)
-  await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: true })
+  const fenced = { isForcedDown: true, fencedAt: Date.now() }
+  await changeHost(running.cell.conductor, dead.id, (seen) => ({ ...seen, ...fenced }))
   await running.cell.conductor.hosts.refresh()
+  const evacuate = vi.spyOn(other(from).driver.move!, 'evacuate')
 
   expect(await did(operation, { ...move('evacuate'), staysOff: true } as CellAct)).toBe('stopped')
 
+  expect(evacuate.mock.lastCall?.[1]).toEqual({ runs: false, sourceIsOff: true })
   expect(await guestsOf(operation)).toContain(`${other(from).name} shutdown`)
   await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: false })
   await running.cell.conductor.hosts.refresh()
@@ -217,10 +221,12 @@ test('an evacuated server is elsewhere, and its former host loses it when it is 
   const dead = hostNamed(from)
   await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: true })
   await running.cell.conductor.hosts.refresh()
+  const to = other(from)
+  const evacuate = vi.spyOn(to.driver.move!, 'evacuate')
 
   expect(await did(operation, move('evacuate'))).toBe('active')
 
-  const to = other(from)
+  expect(evacuate.mock.lastCall?.[1]).toEqual({ runs: true })
   expect([...(await guestsOf(operation))].sort()).toEqual(
     [`${from} running`, `${to.name} running`].sort(),
   )

@@ -151,7 +151,8 @@ async function doStep(
     return copied(deps, { ...copying, isWanted })
   }
   const moving = movingOf(call)
-  const act = asked.ask(moving.order.build!, peerInfoOf(call))
+  const { fencedAt = null } = deps.hosts.get(places.source.hostId) ?? {}
+  const act = asked.ask(moving.order.build!, peerInfoOf(call), { isOff: fencedAt !== null })
   const outcome = await workOnHost(deps, {
     host: places[asked.at].hostId,
     operation: 'act',

@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
-import type { Move } from '../../move.ts'
+import type { Evacuation, Move } from '../../move.ts'
 import { copyWhole } from '../../qemu-img.ts'
 import { startsFromVolume } from '../../volumes.ts'
 import { diskSizeIfThere } from '../disks/own-disks.ts'
@@ -30,7 +30,7 @@ export function libvirtMove(host: LibvirtHost): Move {
       host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
         arrive(host, spec, runs, lockSignal),
       ),
-    evacuate: (spec, runs, signal) => evacuate(host, spec, runs, signal),
+    evacuate: (spec, how, signal) => evacuate(host, spec, how, signal),
   }
 }
 
@@ -38,17 +38,17 @@ export function libvirtMove(host: LibvirtHost): Move {
 async function evacuate(
   host: LibvirtHost,
   spec: InstanceSpec,
-  runs: boolean,
+  how: Evacuation,
   signal: AbortSignal,
 ): Promise<void> {
   const isTaken = await host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
-    takeOver(host, spec, runs, lockSignal),
+    takeOver(host, spec, how, lockSignal),
   )
   if (isTaken) return
   if ((await existingDomain(host, spec, signal)) === undefined)
-    await fenceVolumes(host, await locateVolumes(host, spec, signal), signal)
+    await fenceVolumes(host, await locateVolumes(host, spec, signal), how, signal)
   await spawn(host, spec, signal)
-  if (!runs) await stop(host, spec.id, 0, signal)
+  if (!how.runs) await stop(host, spec.id, 0, signal)
 }
 
 /**

@@ -5,6 +5,7 @@ import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { imageVirtualSize, ownDiskIsOverlay } from '../../image-header.ts'
+import type { Evacuation } from '../../move.ts'
 import { rebase } from '../../qemu-img.ts'
 import { storageFailure } from '../../storage-failure.ts'
 import { removeFromHost } from '../destroy.ts'
@@ -33,7 +34,7 @@ const GIVE_BACK_MS = 60_000
 export async function takeOver(
   host: LibvirtHost,
   spec: InstanceSpec,
-  runs: boolean,
+  { runs, ...how }: Evacuation,
   signal: AbortSignal,
 ): Promise<boolean> {
   if ((await existingDomain(host, spec, signal)) !== undefined) return false
@@ -44,7 +45,7 @@ export async function takeOver(
   // Steps that can fail without the disks come first.
   const base = await baseOf(host, spec, [left, files], signal)
   const volumes = await volumesOf(host, [left, files], signal)
-  await fenceVolumes(host, volumes, signal)
+  await fenceVolumes(host, volumes, how, signal)
   await takeFolder(left, files, former)
   try {
     await refit(files, base, spec, signal)

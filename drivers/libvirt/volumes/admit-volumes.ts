@@ -1,4 +1,5 @@
 import { isFailure } from '#common/errors.ts'
+import type { Evacuation } from '../../move.ts'
 import type { LibvirtHost } from '../host.ts'
 import { type AttachedVolume, isFile } from './volume-device.ts'
 
@@ -54,8 +55,9 @@ export async function releaseVolumes(
 export async function fenceVolumes(
   host: LibvirtHost,
   volumes: readonly AttachedVolume[],
+  { sourceIsOff }: Pick<Evacuation, 'sourceIsOff'>,
   signal: AbortSignal,
 ): Promise<void> {
   for (const volume of volumes.filter(({ isShared }) => !isShared))
-    await (await host.openStore(volume.store, signal)).fence(volume.id, signal)
+    await (await host.openStore(volume.store, signal)).fence(volume, sourceIsOff === true, signal)
 }

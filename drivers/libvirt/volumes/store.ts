@@ -55,9 +55,10 @@ export interface VolumeStore {
   release(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /**
    * Afterwards guests of a host that is down, which may only be cut off, do not write the volume any more; does nothing in
-   * stores whose volumes QEMU itself locks. Throws `conflict` in stores that cannot see to that while such a guest may have it.
+   * stores whose volumes QEMU itself locks. Stores that cannot see to that throw `conflict` while such a guest has it, unless
+   * its host was powered off.
    */
-  fence(id: VolumeId, signal: AbortSignal): Promise<void>
+  fence(volume: AttachmentSpec, sourceIsOff: boolean, signal: AbortSignal): Promise<void>
 }
 
 /** For a size that a store has not even when it is empty. */

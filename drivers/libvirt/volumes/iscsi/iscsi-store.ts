@@ -82,7 +82,10 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
         if (!isFailure(error, 'not-found')) throw error
       })
     },
-    fence: (id, signal) => at(id, signal, (held) => refuseHeldElsewhere(held, id)),
+    fence: (volume, sourceIsOff, signal) =>
+      at(volume.id, signal, (held) =>
+        sourceIsOff ? hold(held, volume, true) : refuseHeldElsewhere(held, volume.id),
+      ),
   }
 }
 

@@ -68,7 +68,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async expect() {},
     async follow() {},
     async release() {},
-    fence: (id, signal) => fenceWriters(client, names, id, { signal }),
+    fence: ({ id }, _, signal) => fenceWriters(client, names, id, { signal }),
   }
 }
 
