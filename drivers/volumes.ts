@@ -93,6 +93,8 @@ export interface StoreReport {
   readonly engine: string
   readonly totalBytes: number
   readonly freeBytes: number
+  /** The largest volume that it can take now, where that is less than what is free; absent: it can take what is free. */
+  readonly largestVolumeBytes?: number
   /** Other hosts may reach it too. */
   readonly isShared: boolean
   /** A volume may be attached to several servers at a time. */

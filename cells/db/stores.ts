@@ -31,9 +31,10 @@ export async function readStores(db: Executor): Promise<readonly Store[]> {
   ])
   const byStore = Map.groupBy(reached, ({ storeId }) => storeId)
   return rows.map((row) => {
-    const { updatedAt: _, ...store } = row
+    const { updatedAt: _, largestVolumeBytes, ...store } = row
     return {
       ...store,
+      ...(largestVolumeBytes !== null && { largestVolumeBytes }),
       hostIds: (byStore.get(row.id) ?? []).map(({ hostId }) => hostId as HostId),
     }
   })
@@ -54,7 +55,8 @@ export async function recordStores(
   reports: readonly WireStore[],
 ): Promise<void> {
   for (const report of reports) {
-    const shown = { ...report, encrypts: report.encrypts ?? false, updatedAt: sql`now(3)` }
+    const { encrypts = false, largestVolumeBytes = null } = report
+    const shown = { ...report, encrypts, largestVolumeBytes, updatedAt: sql`now(3)` }
     const { id: _, ...changed } = shown
     await tx.orm.insert(stores).values(shown).onDuplicateKeyUpdate({ set: changed })
   }

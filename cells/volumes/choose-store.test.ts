@@ -67,6 +67,11 @@ test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
     { encryption: { keyBits: 256 } },
   ],
   ['it has 3 GiB free (CapacityFilter)', { freeBytes: 3 * GIB }, {}],
+  [
+    'no part of it has more than 3 GiB free (CapacityFilter)',
+    { largestVolumeBytes: 4 * GIB - 1 },
+    {},
+  ],
   ['it can promise 10 GiB more (CapacityFilter)', {}, { sizeGb: 11 }],
 ])('a store is refused because %s', (reason, change, request) => {
   const choice = chooseStore([store('only', change)], { ...REQUEST, ...request }, 1)

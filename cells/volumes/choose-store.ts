@@ -82,7 +82,9 @@ const FILTERS: readonly StoreFilter[] = [
       const left = promiseLimitGb(store, ratio) - store.promisedGb
       if (sizeGb > left) return `it can promise ${Math.max(left, 0)} GiB more`
       const free = Math.floor((store.freeBytes * ratio) / GIB)
-      return sizeGb > free ? `it has ${free} GiB free` : undefined
+      if (sizeGb > free) return `it has ${free} GiB free`
+      const largest = Math.floor((store.largestVolumeBytes ?? Number.POSITIVE_INFINITY) / GIB)
+      return sizeGb > largest ? `no part of it has more than ${largest} GiB free` : undefined
     },
   },
 ]

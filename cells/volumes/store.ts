@@ -20,9 +20,11 @@ export function promiseLimitGb({ totalBytes }: Pick<Store, 'totalBytes'>, ratio:
 }
 
 /** The GiB of the largest volume that a store can take: what it may still promise, and what it has free. */
-function roomGb({ totalBytes, freeBytes, promisedGb }: Store, ratio: number): number {
+function roomGb(store: Store, ratio: number): number {
+  const { freeBytes, promisedGb, largestVolumeBytes = Number.POSITIVE_INFINITY } = store
   const freeGb = Math.floor((freeBytes * ratio) / GIB)
-  return Math.min(promiseLimitGb({ totalBytes }, ratio) - promisedGb, freeGb)
+  const largestGb = Math.floor(largestVolumeBytes / GIB)
+  return Math.min(promiseLimitGb(store, ratio) - promisedGb, freeGb, largestGb)
 }
 
 /** A store as its cell offers it to gateways. */

@@ -16,6 +16,8 @@ export const WireStore = Type.Object({
   engine: Type.String(),
   totalBytes: Bytes,
   freeBytes: Bytes,
+  /** The largest volume that it can take now; absent: one of what is free. */
+  largestVolumeBytes: Type.Optional(Bytes),
   /** Other hosts may reach it, too. */
   isShared: Type.Boolean(),
   /** A volume may be attached to several servers at a time. */

@@ -341,7 +341,13 @@ test('a store that no host reaches is forgotten once it has no volume', async ()
   const { promisedGb: _promised, hostIds: _hosts, ...reported } = await theStore()
   await db.transaction((tx) => recordStores(tx, host.id, [{ ...report, ...flags }]))
   await purgeStores(db)
-  expect((await readStores(db)).map(({ id }) => id)).toContain('gone')
+  const gone = async () => (await readStores(db)).find(({ id }) => id === 'gone')
+  expect(await gone()).not.toHaveProperty('largestVolumeBytes')
+  for (const largestVolumeBytes of [0, 7]) {
+    const seen = { ...report, ...flags, largestVolumeBytes }
+    await db.transaction((tx) => recordStores(tx, host.id, [seen]))
+    expect(await gone()).toMatchObject(seen)
+  }
 
   await db.transaction((tx) => recordStores(tx, host.id, [reported]))
   await purgeStores(db)

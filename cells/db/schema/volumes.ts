@@ -8,6 +8,8 @@ export const stores = mysqlTable('stores', {
   engine: token('engine', 32).notNull(),
   totalBytes: bigint('total_bytes', { mode: 'number' }).notNull(),
   freeBytes: bigint('free_bytes', { mode: 'number' }).notNull(),
+  /** The largest volume that it can take now; null: one of what is free. */
+  largestVolumeBytes: bigint('largest_volume_bytes', { mode: 'number' }),
   isShared: boolean('is_shared').notNull(),
   multiattach: boolean('multiattach').notNull(),
   encrypts: boolean('encrypts').notNull().default(false),

@@ -43,6 +43,7 @@ test('hosts that look at once find one store, whose room is what volumes can hav
   const bytes = (3 + 3 + 9) * MIB - 3 * CONTENT_AT
   const [store] = stores
   expect(store).toMatchObject({ engine: 'iscsi', totalBytes: bytes, freeBytes: bytes })
+  expect(store!.largestVolumeBytes).toBe(8 * MIB)
   expect(parseLabel(target.luns.get(1)!)).toMatchObject({ store: store!.id })
   expect(parseLabel(target.luns.get(2)!)).toBeUndefined()
 })

@@ -63,6 +63,7 @@ export class IscsiPools {
       encrypts: false,
       totalBytes: sum(own) + sum(luns.filter(({ label }) => label === 'blank')),
       freeBytes: sum(free),
+      largestVolumeBytes: Math.max(0, ...free.map(contentBytes)),
       ...{ source, login },
     }
     this.#seen.set(name, { configured: JSON.stringify(source), store })

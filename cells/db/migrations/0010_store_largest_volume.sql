@@ -1,0 +1,1 @@
+ALTER TABLE `stores` ADD `largest_volume_bytes` bigint;
