@@ -77,7 +77,8 @@ export class RolledDeployment implements AsyncDisposable {
   async folders(): Promise<ReadonlySet<string>> {
     const pids = await this.checkout.processes()
     const all = [...ORDER.map((name) => pids.get(name)), this.checkout.supervisorPid()]
-    if (all.includes(undefined)) throw new Error(`Not all programs run: ${[...pids.keys()]}`)
+    if (all.includes(undefined))
+      throw new Error(`Not all programs run: ${[...pids.keys()].join(', ')}`)
     return new Set(all.map((pid) => readlinkSync(`/proc/${pid}/cwd`)))
   }
 
