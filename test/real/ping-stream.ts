@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 
-const EVERY_MS = 50
+/** Between two pings. */
+export const PING_EVERY_MS = 50
 const LIMIT_MS = 60_000
 
 export interface PingLosses {
@@ -27,13 +28,13 @@ export async function startPingStream(
   address: string,
 ): Promise<PingStream> {
   const file = join(directory, 'replies')
-  const ping = `busybox ping -i ${EVERY_MS / 1_000} ${address}`
+  const ping = `busybox ping -i ${PING_EVERY_MS / 1_000} ${address}`
   const pid = (await inside('sh', '-c', `${ping} >${file} 2>&1 & echo $!`)).trim()
   const answered = async () =>
     [...(await readFile(file, 'utf8')).matchAll(/seq=(\d+)/g)].map(([, seq]) => Number(seq))
   const startedAt = performance.now()
   const goesOn = async (count = 10) => {
-    const next = Math.ceil((performance.now() - startedAt) / EVERY_MS)
+    const next = Math.ceil((performance.now() - startedAt) / PING_EVERY_MS)
     const isOn = async () => (await answered()).filter((seq) => seq >= next).length >= count
     await waitFor(`pings of ${address} to be answered`, isOn, LIMIT_MS)
   }
@@ -47,9 +48,10 @@ export async function startPingStream(
   }
 }
 
-function lossesOf(answered: readonly number[]): PingLosses {
+/** What was lost, by the numbers of the pings that were answered. */
+export function lossesOf(answered: readonly number[]): PingLosses {
   const seen = [...new Set(answered)].toSorted((a, b) => a - b)
   const sent = (seen.at(-1) ?? -1) + 1
   const gaps = seen.map((seq, index) => seq - (seen[index - 1] ?? -1) - 1)
-  return { sent, lost: sent - seen.length, longestMs: Math.max(0, ...gaps) * EVERY_MS }
+  return { sent, lost: sent - seen.length, longestMs: Math.max(0, ...gaps) * PING_EVERY_MS }
 }
