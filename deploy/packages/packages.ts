@@ -159,6 +159,26 @@ const MESSAGING_PACKAGES = [
   'python3-oslo.versionedobjects',
 ] as const
 
+/** Each would start services of the machine, or make a user, so they are unpacked; with a program of each. */
+const PACEMAKER_PACKAGES = [
+  { name: 'corosync', program: 'corosync' },
+  { name: 'pacemaker', program: 'pacemakerd' },
+  { name: 'pacemaker-cli-utils', program: 'stonith_admin' },
+] as const
+
+/** What those need of the system; the others come with them. */
+const PACEMAKER_LIBRARIES = [
+  'libcfg7',
+  'libcrmcluster29',
+  'libknet1',
+  'libnozzle1',
+  'libpacemaker1',
+  'libquorum5',
+  'libstatgrab10',
+  'libvotequorum8',
+  'libxslt1.1',
+] as const
+
 /** Debian packages that building the ramdisk needs, beside what every installation has. */
 const RAMDISK_PACKAGES = ['busybox-static', 'cpio', 'kmod'] as const
 
@@ -258,6 +278,8 @@ export const PACKAGES: readonly Package[] = [
   { name: 'libfaketime', purpose: 'faults' },
   { name: 'fence-agents', purpose: 'fencing', program: 'fence_ipmilan' },
   { name: 'ipmitool', purpose: 'fencing', program: 'ipmitool' },
+  ...PACEMAKER_PACKAGES.map((each): Package => ({ ...each, purpose: 'fencing', isUnpacked: true })),
+  ...PACEMAKER_LIBRARIES.map((name): Package => ({ name, purpose: 'fencing' })),
   { name: 'iproute2', purpose: 'faults', program: 'ip' },
   ...CONTROL_PLANE_PACKAGES.map((each): Package => ({ ...each, purpose: 'control-plane' })),
   ...CEPH_PACKAGES.map((unpacked): Package => ({ ...unpacked, purpose: 'ceph', isUnpacked: true })),
