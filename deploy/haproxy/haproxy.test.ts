@@ -126,6 +126,15 @@ test('where no gateway passes its checks, those that live get the requests', asy
   for (const method of ['GET', 'POST', 'DELETE'])
     expect(await ask(method)).toMatchObject({ status: 200 })
   expect(await askedNow()).toBe('one other')
+
+  // Requests do not tell whether the proxy believes in all gateways again.
+  for (const gateway of both) Object.assign(gateway.script, HEALTHY)
+  const backUp = [1, 2].flatMap((place) =>
+    ['', '-cut-off'].map((end) => `Server gateways/gateway-${place}${end} is UP`),
+  )
+  await expect
+    .poll(() => backUp.every((each) => readFileSync(log, 'utf8').includes(each)))
+    .toBe(true)
 })
 
 test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
