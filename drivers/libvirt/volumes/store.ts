@@ -9,7 +9,7 @@ import type {
   VolumeReport,
   VolumeSpec,
 } from '../../volumes.ts'
-import type { VolumeSource } from './volume-device.ts'
+import type { AttachedVolume, VolumeSource } from './volume-device.ts'
 
 /**
  * What a host does in a store; each kind of storage pool has its own way. Methods throw `not-found` for a volume or
@@ -44,13 +44,13 @@ export interface VolumeStore {
    * Asked before a guest opens the volume. Throws `conflict` while another has it open and not both share it; does
    * nothing in stores whose volumes QEMU itself locks.
    */
-  admit(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  admit(volume: AttachedVolume, signal: AbortSignal): Promise<void>
   /** Asked before a guest that is off gets the volume. Throws `conflict` while another has it open and not both share it. */
-  reserve(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  reserve(volume: AttachedVolume, signal: AbortSignal): Promise<void>
   /** The guest is about to move here while it runs; does nothing in stores that know by themselves who has a volume. */
   expect(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /** The guest moves here from another host, which has let it go; does nothing in stores that know by themselves who has a volume. */
-  follow(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
+  follow(volume: AttachedVolume, signal: AbortSignal): Promise<void>
   /** The guest is without the volume; does nothing in stores that know by themselves who has a volume. */
   release(volume: AttachmentSpec, signal: AbortSignal): Promise<void>
   /**

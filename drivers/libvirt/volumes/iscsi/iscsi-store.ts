@@ -1,8 +1,9 @@
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
+import type { AttachedVolume } from '../volume-device.ts'
 import {
   expect,
   type HolderAt,
@@ -40,8 +41,11 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
     withLuns(store, signal, (session, luns) =>
       what({ session, lun: readyLun(luns, owner, id), hostId: owner.hostId }),
     )
-  const admit: VolumeStore['admit'] = (volume, signal) =>
-    at(volume.id, signal, (held) => hold(held, volume))
+  const admit = (volume: AttachedVolume, signal: AbortSignal, moves = false) =>
+    at(volume.id, signal, async (held) => {
+      refuseRenumbered(held, volume)
+      await hold(held, volume, moves)
+    })
   return {
     sourceOf: (id, signal) =>
       at(id, signal, async ({ lun }) => ({
@@ -73,10 +77,10 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
         throw noSnapshot(snapshot)
       }),
     refuseOpen: (id, signal) => at(id, signal, (held) => refuseHeld(held, id)),
-    admit,
-    reserve: admit,
+    admit: (volume, signal) => admit(volume, signal),
+    reserve: (volume, signal) => admit(volume, signal),
     expect: (volume, signal) => at(volume.id, signal, (held) => expect(held, volume)),
-    follow: (volume, signal) => at(volume.id, signal, (held) => hold(held, volume, true)),
+    follow: (volume, signal) => admit(volume, signal, true),
     async release(volume, signal) {
       await at(volume.id, signal, (held) => release(held, volume)).catch((error: unknown) => {
         if (!isFailure(error, 'not-found')) throw error
@@ -87,6 +91,15 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
         sourceIsOff ? hold(held, volume, true) : refuseHeldElsewhere(held, volume.id),
       ),
   }
+}
+
+/** Throws `conflict` where the guest's disk names a number that the volume's LUN has not any more: it would open another one. */
+function refuseRenumbered({ lun }: HolderAt, { id, iscsi }: AttachedVolume): void {
+  if (iscsi === undefined || iscsi.lun === lun.number) return
+  throw new Failure(
+    'conflict',
+    `Volume ${id} was LUN ${iscsi.lun} of its iSCSI target when the server got it, and is LUN ${lun.number} now: give it its number back, or detach and attach the volume.`,
+  )
 }
 
 type At = <T>(
