@@ -1,7 +1,17 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { run } from './run.ts'
 
 const LIMIT = { timeoutMs: 5_000 }
+
+/** Whether the process runs; one that has ended may wait for somebody to notice. */
+async function isThere(pid: number): Promise<boolean> {
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return state !== '' && !state.includes(') Z ')
+}
 
 describe('run()', () => {
   test('arguments arrive as they are, never through a shell', async () => {
@@ -32,6 +42,32 @@ describe('run()', () => {
   test('a command that is not there is unsupported', async () => {
     const running = run('weir-no-such-command', [], LIMIT)
     await expect(running).rejects.toMatchObject({ kind: 'unsupported' })
+  })
+
+  test('a command that ends with us is killed with the process that runs it, and any other goes on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'weir-run-'))
+    const pidOf = (name: string) => readFile(join(folder, name), 'utf8').then(Number, () => 0)
+    const script = `import { run } from ${JSON.stringify(new URL('./run.ts', import.meta.url).href)}
+      const start = (name, more) =>
+        run('sh', ['-c', 'echo $$ >$0; exec sleep 600', ${JSON.stringify(`${folder}/`)} + name], { timeoutMs: 600_000, ...more })
+      void start('other', {})
+      void start('ours', { endsWithUs: true })`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: 'inherit',
+    })
+    try {
+      const pids = () => Promise.all(['ours', 'other'].map(pidOf))
+      await expect.poll(async () => (await pids()).every((pid) => pid > 0)).toBe(true)
+      const [ours, other] = (await pids()) as [number, number]
+      child.kill('SIGKILL')
+
+      await expect.poll(() => isThere(ours)).toBe(false)
+      expect(await isThere(other)).toBe(true)
+      process.kill(other, 'SIGKILL')
+    } finally {
+      child.kill('SIGKILL')
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('a command that takes too long is killed with its children and unavailable', async () => {
