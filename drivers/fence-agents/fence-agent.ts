@@ -106,16 +106,34 @@ export class FenceAgent implements Pick<Power, 'isOn' | 'off'> {
   /** The errors of what a program wrote, or else its last line, without secrets. */
   #shown(output: string): string {
     const lines = output.split('\n').map((line) => line.trim())
-    const errors = lines.flatMap(
-      (line) => / (?:ERROR|CRITICAL): (?:Failed: )?(.*)$/.exec(line)?.[1] ?? [],
-    )
+    const errors = lines.flatMap((line) => errorIn(line) ?? [])
     const told = errors.filter((line) => !NO_REASONS.some((each) => line.startsWith(each)))
     const said = told.length > 0 ? told.join(' ') : (lines.findLast((line) => line !== '') ?? '')
     const secrets = Object.values(this.#settings.secrets)
     const safe = secrets.reduce((text, secret) => text.replaceAll(secret, CENSOR), said)
-    return safe.slice(0, SHOWN_MAX).replace(/[.\s]+$/, '') || 'It failed without a word'
+    return withoutEnd(safe.slice(0, SHOWN_MAX)) || 'It failed without a word'
   }
 }
+
+/** What the line tells of an error; undefined: it tells of none. */
+function errorIn(line: string): string | undefined {
+  for (const level of [' ERROR: ', ' CRITICAL: ']) {
+    const at = line.indexOf(level)
+    if (at === -1) continue
+    const told = line.slice(at + level.length)
+    return told.startsWith(FAILED) ? told.slice(FAILED.length) : told
+  }
+  return undefined
+}
+
+/** The text without the full stops and spaces at its end. */
+function withoutEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && (text[end - 1] === '.' || text[end - 1]!.trim() === '')) end -= 1
+  return text.slice(0, end)
+}
+
+const FAILED = 'Failed: '
 
 /** What agents say after each error. */
 const NO_REASONS = ["Please use '-h'", 'validate-all failed']

@@ -36,8 +36,8 @@ test('a guest is not started whose disk names a LUN that its volume is not on an
   target.luns.delete(1)
   target.luns.set(5, disk).set(1, Buffer.alloc(3 * MIB))
 
-  for (const asked of [store.admit, store.reserve, store.follow])
-    await expect(asked(volume, signal)).rejects.toMatchObject({
+  for (const asked of ['admit', 'reserve', 'follow'] as const)
+    await expect(store[asked](volume, signal)).rejects.toMatchObject({
       kind: 'conflict',
       message: expect.stringContaining('is LUN 5 now'),
     })

@@ -58,7 +58,7 @@ test('of volumes that are made at once each has a LUN of its own', async () => {
     ),
   )
 
-  expect(luns.map(({ number }) => number).toSorted()).toEqual([1, 2, 3])
+  expect(luns.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual([1, 2, 3])
 })
 
 test('what this host has half made is made again', async () => {
