@@ -54,14 +54,20 @@ export function failedAction(action: ServerActionName, reason: string, at: numbe
   return faultOf(`The action '${SERVER_ACTIONS[action].name}' failed.`, reason, at)
 }
 
+/** By what gateways know the request that asked for the work, and its trace where one is recorded. */
+export function requestOf({
+  requestId,
+  traceparent,
+}: Pick<WorkContext, 'requestId' | 'traceparent'>): Pick<ActionEvent, 'requestId' | 'traceId'> {
+  return { requestId, ...(isSampled(traceparent) && { traceId: traceIdOf(traceparent) }) }
+}
+
 /** Work on a server that is over, as `server event show` lists it. */
 export function endedEvent({ failure, event, isOwn, work, ...rest }: EndedEvent): ActionEvent {
   const action = isOwn === true && event !== 'build' ? recordedName(event) : null
-  const { requestId, traceparent } = work
   return {
     ...rest,
-    requestId,
-    ...(isSampled(traceparent) && { traceId: traceIdOf(traceparent) }),
+    ...requestOf(work),
     ...(action !== null && { action }),
     event: eventName(event),
     result: failure === undefined ? 'Success' : 'Error',

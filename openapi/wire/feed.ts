@@ -13,12 +13,14 @@ import { ReleasedVolume } from './volume.ts'
 /** The event of a build, as Nova's computes name it, which clients know. */
 export const BUILD_EVENT = 'compute__do_build_and_run_instance'
 
+/** Of the trace that the work is in, where one is recorded. */
+const TraceId = Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' }))
+
 /** A step of work on a server, as `server event show` lists it. */
 export const ActionEvent = Type.Object({
   serverId: Uuid,
   requestId: Type.String(),
-  /** Of the trace that the work is in, where one is recorded. */
-  traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
+  traceId: TraceId,
   event: Type.String(),
   startedAt: Time,
   finishedAt: Nullable(Time),
@@ -31,7 +33,7 @@ export const ActionEvent = Type.Object({
 export type ActionEvent = Static<typeof ActionEvent>
 
 /** The request whose work has ended; absent: none has, or the cell is of release 0.1. */
-const OfRequest = { requestId: Type.Optional(Type.String()) }
+const OfRequest = { requestId: Type.Optional(Type.String()), traceId: TraceId }
 
 export const FeedBody = Type.Union([
   Type.Object({ kind: Type.Literal('instance'), view: InstanceView }),
@@ -66,10 +68,16 @@ export const FeedBody = Type.Union([
     volumeId: Uuid,
     attempt: Type.Integer(),
     at: Time,
+    ...OfRequest,
   }),
   Type.Object({ kind: Type.Literal('volume-snapshot'), view: VolumeSnapshotView, ...OfRequest }),
   /** The cell has nothing of the snapshot any more. */
-  Type.Object({ kind: Type.Literal('volume-snapshot-deleted'), snapshotId: Uuid, at: Time }),
+  Type.Object({
+    kind: Type.Literal('volume-snapshot-deleted'),
+    snapshotId: Uuid,
+    at: Time,
+    ...OfRequest,
+  }),
   /** A guest has released a volume after its detach had been given up. */
   Type.Object({ kind: Type.Literal('volume-released'), ...ReleasedVolume.properties }),
   /** Whether packets of the port pass, as the cell's network engine says; cells without one say nothing. */

@@ -13,6 +13,7 @@ import {
   updateSeenSnapshot,
 } from '../../db/volume-snapshots.ts'
 import { type VolumeSnapshot, volumeSnapshotView } from '../../volumes/volume-snapshot.ts'
+import { requestOf } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { type VolumeDone, workOnStore } from '../work-on-store.ts'
 
@@ -100,17 +101,26 @@ export function queueSnapshotChange(
   snapshot: VolumeSnapshot,
   work?: WorkContext,
 ): void {
-  const of = work === undefined ? {} : { requestId: work.requestId }
+  const of = work && requestOf(work)
   queueFeedRow(tx, [{ kind: 'volume-snapshot', view: volumeSnapshotView(snapshot), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 
-/** Returns the room of a snapshot that was just removed, and tells gateways that the cell has nothing left of it. */
-export function queueSnapshotGone(tx: Tx, deps: Conductor, snapshot: VolumeSnapshot): void {
+/**
+ * Returns the room of a snapshot that was just removed, and tells gateways that the cell has nothing left of it, and of the
+ * request whose work has ended.
+ */
+export function queueSnapshotGone(
+  tx: Tx,
+  deps: Conductor,
+  snapshot: VolumeSnapshot,
+  work?: WorkContext,
+): void {
   const { id: snapshotId } = snapshot
+  const of = work && requestOf(work)
   queueStoreReturn(tx, snapshot)
   queueSnapshotEnd(tx, snapshot)
-  queueFeedRow(tx, [{ kind: 'volume-snapshot-deleted', snapshotId, at: deps.clock.now() }])
+  queueFeedRow(tx, [{ kind: 'volume-snapshot-deleted', snapshotId, at: deps.clock.now(), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 

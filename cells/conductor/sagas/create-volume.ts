@@ -17,6 +17,7 @@ import type { VolumePlace } from '../../volumes/choose-store.ts'
 import { contentForHost, type VolumeContent } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
 import { type Volume, volumeView } from '../../volumes/volume.ts'
+import { requestOf } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { type VolumeDone, workOnStore } from '../work-on-store.ts'
 
@@ -128,18 +129,22 @@ export function queueVolumeChange(
   volume: Volume,
   work?: WorkContext,
 ): void {
-  const of = work === undefined ? {} : { requestId: work.requestId }
+  const of = work && requestOf(work)
   queueFeedRow(tx, [{ kind: 'volume', view: volumeView(volume), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 
-/** Returns the room of a volume that was just removed, and tells gateways that the cell has nothing left of it. */
-export function queueVolumeGone(tx: Tx, deps: Conductor, volume: Volume): void {
+/**
+ * Returns the room of a volume that was just removed, and tells gateways that the cell has nothing left of it, and of the
+ * request whose work has ended.
+ */
+export function queueVolumeGone(tx: Tx, deps: Conductor, volume: Volume, work?: WorkContext): void {
   const { id: volumeId, attempt } = volume
+  const of = work && requestOf(work)
   queueStoreReturn(tx, volume)
   queueVolumeKeyGone(tx, volumeId)
   queueVolumeEnd(tx, volume)
-  queueFeedRow(tx, [{ kind: 'volume-deleted', volumeId, attempt, at: deps.clock.now() }])
+  queueFeedRow(tx, [{ kind: 'volume-deleted', volumeId, attempt, at: deps.clock.now(), ...of }])
   tx.afterCommit(deps.feedChanged)
 }
 

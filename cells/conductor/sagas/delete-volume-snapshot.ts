@@ -72,7 +72,8 @@ const forget: LocalStep<Conductor, DeleteVolumeSnapshotParams> = {
     const done = call.output<VolumeDone>('destroy')!
     if (done.outcome === 'failed') return keep(tx, call, done.reason)
     const { snapshot } = params
-    if (await removeOwnSnapshot(tx, sagaId, snapshot)) queueSnapshotGone(tx, deps, snapshot)
+    if (await removeOwnSnapshot(tx, sagaId, snapshot))
+      queueSnapshotGone(tx, deps, snapshot, call.work)
     return null
   },
   forwardOnly: true,
@@ -80,7 +81,8 @@ const forget: LocalStep<Conductor, DeleteVolumeSnapshotParams> = {
 }
 
 /** Afterwards the snapshot waits in `error-deleting` for another delete: its store still has it. */
-async function keep(tx: Tx, { deps, params, sagaId }: DeleteCall, reason: string): Promise<null> {
+async function keep(tx: Tx, call: DeleteCall, reason: string): Promise<null> {
+  const { deps, params, sagaId, work } = call
   const seen = deletingSnapshot(params, sagaId)
   const to: VolumeSnapshot = {
     ...seen,
@@ -90,7 +92,7 @@ async function keep(tx: Tx, { deps, params, sagaId }: DeleteCall, reason: string
     sagaId: null,
     updatedAt: deps.clock.now(),
   }
-  if (await updateSeenSnapshot(tx, seen, to)) queueSnapshotChange(tx, deps, to)
+  if (await updateSeenSnapshot(tx, seen, to)) queueSnapshotChange(tx, deps, to, work)
   return null
 }
 

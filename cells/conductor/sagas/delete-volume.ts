@@ -65,7 +65,7 @@ const forget: LocalStep<Conductor, DeleteVolumeParams> = {
     if (done.outcome === 'failed') return keep(tx, call, done.reason)
     const now = await findVolume(tx, params.volume.id)
     if (now !== undefined && (await removeOwnVolume(tx, sagaId, now)))
-      queueVolumeGone(tx, deps, now)
+      queueVolumeGone(tx, deps, now, call.work)
     return null
   },
   forwardOnly: true,
@@ -73,7 +73,8 @@ const forget: LocalStep<Conductor, DeleteVolumeParams> = {
 }
 
 /** Afterwards the volume waits in `error-deleting` for another delete: its store still has it. */
-async function keep(tx: Tx, { deps, params, sagaId }: DeleteCall, reason: string): Promise<null> {
+async function keep(tx: Tx, call: DeleteCall, reason: string): Promise<null> {
+  const { deps, params, sagaId, work } = call
   const seen = deletingVolume(params, sagaId)
   const to: Volume = {
     ...seen,
@@ -83,7 +84,7 @@ async function keep(tx: Tx, { deps, params, sagaId }: DeleteCall, reason: string
     sagaId: null,
     updatedAt: deps.clock.now(),
   }
-  if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to)
+  if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to, work)
   return null
 }
 

@@ -82,7 +82,8 @@ const finish: LocalStep<Conductor, ExtendVolumeParams> = {
 }
 
 /** Once a delete has taken the volume it returns the room of the extension alone: the delete returns the rest. */
-async function end(tx: Tx, { deps, params, sagaId }: ExtendCall, done: VolumeDone): Promise<void> {
+async function end(tx: Tx, call: ExtendCall, done: VolumeDone): Promise<void> {
+  const { deps, params, sagaId, work } = call
   const seen = extending(params, sagaId)
   const isDone = done.outcome === 'done'
   const to: Volume = {
@@ -96,7 +97,7 @@ async function end(tx: Tx, { deps, params, sagaId }: ExtendCall, done: VolumeDon
   }
   const isOurs = await updateSeenVolume(tx, seen, to)
   if (!isDone || !isOurs) queueStoreReturn(tx, growth(params))
-  if (isOurs) queueVolumeChange(tx, deps, to)
+  if (isOurs) queueVolumeChange(tx, deps, to, work)
 }
 
 /** Makes a volume larger. Afterwards it is `available` with the new size, or with its former size and the reason as its fault. */

@@ -5,9 +5,11 @@ import { newId, type SagaId, type VolumeId, type VolumeSnapshotId } from '#commo
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { VolumeAttemptRef, VolumeSource } from '#openapi/wire/cell-volume.ts'
+import type { FeedBody } from '#openapi/wire/feed.ts'
 import { cellEngine } from '#test/env/cell-engine.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
+import { feed } from '../../db/schema/feed.ts'
 import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
 import { findVolumeKeys } from '../../db/volume-keys.ts'
 import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
@@ -93,6 +95,15 @@ async function left({ volumeId }: VolumeAttemptRef): Promise<readonly string[]> 
   ]
 }
 
+/** The requests whose work on the volume has ended, as gateways are told. */
+async function requestsThatEnded({ volumeId }: VolumeAttemptRef) {
+  const rows = await running.cell.conductor.db.orm.select({ body: feed.body }).from(feed)
+  const bodies = rows.map(({ body }) => JSON.parse(body) as FeedBody)
+  return bodies.flatMap((body) =>
+    body.kind === 'volume' && body.view.volumeId === volumeId ? [body.requestId] : [],
+  )
+}
+
 /** The store counts exactly the volumes that the cell has. */
 async function expectCounted(): Promise<void> {
   const { promisedGb, id } = await theStore()
@@ -130,14 +141,12 @@ test.each(done(trialsOf(extendVolumeSaga)))(
     }
     await using engine = await cellEngine(running, trial.saga)
 
-    const run = await engine.start(trial.saga, {
-      subject: volume.id,
-      params,
-      work: workContext({}),
-    })
+    const work = workContext({})
+    const run = await engine.start(trial.saga, { subject: volume.id, params, work })
 
     expect(await run.finished).toBe('done')
     expect(await left(operation)).toEqual(['row available 5', 'stored 5'])
+    expect(await requestsThatEnded(operation)).toContain(work.requestId)
     await expectCounted()
   },
 )

@@ -18,13 +18,20 @@ test('requests about volumes and snapshots whose work ended are named, with its 
   const snapshot: FeedBody = {
     kind: 'volume-snapshot',
     view: { snapshotId, version: 1, state: 'available', sizeGb: 1, fault: null, updatedAt: 1 },
-    requestId: 'req-3',
+    ...{ requestId: 'req-3', traceId: 'a'.repeat(32) },
   }
-  const rows = [made, failed, changed, snapshot].map((body, index) => ({ n: index + 1, body }))
+  const gone: FeedBody = {
+    ...{ kind: 'volume-deleted', volumeId: newId<string>(), attempt: 1, at: 1, requestId: 'req-4' },
+  }
+  const rows = [made, failed, changed, snapshot, gone].map((body, index) => ({
+    n: index + 1,
+    body,
+  }))
 
   expect(endedVolumeWork(rows)).toMatchObject([
     { request_id: 'req-1', state: 'available', result: 'Success' },
     { request_id: 'req-2', result: 'Error', error: 'no room' },
-    { request_id: 'req-3', snapshot_id: snapshotId, result: 'Success' },
+    { request_id: 'req-3', trace_id: 'a'.repeat(32), snapshot_id: snapshotId, result: 'Success' },
+    { request_id: 'req-4', volume_id: gone.volumeId, state: 'deleted', result: 'Success' },
   ])
 })
