@@ -15,6 +15,7 @@ const TEXTS = [
   '1',
   `U${'A'.repeat(55)}`,
   'CUSTOM_SAMPLE',
+  '5a3e0b7e-1111-4222-8333-444455556666',
 ]
 
 const FORMATS: Readonly<Record<string, string>> = {
