@@ -8,19 +8,13 @@ if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
     `Tests need Node ${NODE_MIN.join('.')}, this is ${process.versions.node}. Run npx vitest, or ./weir test.`,
   )
 
-/**
- * Files that share nothing but modules, which therefore stay loaded from one to the next: that halves what they cost. With a
- * worker for each CPU a third of the CPU time was idle, as they wait for databases and processes of their own.
- * Then what mostly waits, for processes that were killed and for clients; and last what runs guests.
- */
-const TOGETHER = {
-  isolate: false,
-  maxWorkers: availableParallelism() + 1,
-  sequence: { groupOrder: 0 },
-}
-const WAITING = { maxWorkers: 3, sequence: { groupOrder: 1 } }
-const GUESTS = { maxWorkers: 2, sequence: { groupOrder: 2 } }
-const LAST = { maxWorkers: 1, sequence: { groupOrder: 3 } }
+/** With a worker for each CPU a third of the CPU time was idle: tests wait for databases, processes and guests. */
+const maxWorkers = availableParallelism() + 1
+/** Files that share nothing but modules, which therefore stay loaded from one to the next: that halves what they cost. */
+const TOGETHER = { isolate: false, maxWorkers, sequence: { groupOrder: 0 } }
+/** Clients, killed processes and guests. */
+const APART = { maxWorkers, sequence: { groupOrder: 1 } }
+const LAST = { maxWorkers: 1, sequence: { groupOrder: 2 } }
 
 /** A loaded machine makes tests slower and not red: so long a state is waited for where nothing else is said. */
 const POLL = { timeout: 30_000, interval: 50 }
@@ -61,10 +55,10 @@ export default defineConfig({
       ),
       project('contract', ['test/contract/**/*.test.ts'], 120_000, TOGETHER),
       project('api', ['test/api/**/*.test.ts'], 120_000, TOGETHER),
-      project('clients', ['test/{clients,documents}/**/*.test.ts'], 300_000, WAITING),
-      project('real', ['test/real/**/*.test.ts'], 300_000, GUESTS),
-      project('faults', ['test/faults/**/*.test.ts'], 300_000, WAITING),
-      project('simulation', ['test/simulation/**/*.test.ts'], 180_000, WAITING),
+      project('clients', ['test/{clients,documents}/**/*.test.ts'], 300_000, APART),
+      project('real', ['test/real/**/*.test.ts'], 300_000, APART),
+      project('faults', ['test/faults/**/*.test.ts'], 300_000, APART),
+      project('simulation', ['test/simulation/**/*.test.ts'], 180_000, APART),
       project('reliability', ['test/reliability/run.test.ts'], 600_000, LAST),
     ],
   },
