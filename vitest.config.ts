@@ -14,7 +14,11 @@ const maxWorkers = availableParallelism() + 1
 const TOGETHER = { isolate: false, maxWorkers, sequence: { groupOrder: 0 } }
 /** Clients, killed processes and guests. */
 const APART = { maxWorkers, sequence: { groupOrder: 1 } }
+/** What must have the machine to itself: whole control planes, whose users are to notice nothing but latency. */
+const ALONE = ['test/faults/control-plane.test.ts', 'test/reliability/run.test.ts']
 const LAST = { maxWorkers: 1, sequence: { groupOrder: 2 } }
+
+const OUTSIDE = ['node_modules/**', '.weir/**']
 
 /** A loaded machine makes tests slower and not red: so long a state is waited for where nothing else is said. */
 const POLL = { timeout: 30_000, interval: 50 }
@@ -23,7 +27,12 @@ const project = (
   name: string,
   include: string[],
   testTimeout: number,
-  how: { maxWorkers: number; sequence: { groupOrder: number }; isolate?: boolean },
+  how: {
+    maxWorkers: number
+    sequence: { groupOrder: number }
+    isolate?: boolean
+    exclude?: string[]
+  },
 ) => ({
   extends: true as const,
   test: {
@@ -40,7 +49,7 @@ const project = (
 export default defineConfig({
   test: {
     passWithNoTests: false,
-    exclude: ['node_modules/**', '.weir/**'],
+    exclude: OUTSIDE,
     projects: [
       project(
         'unit',
@@ -57,9 +66,12 @@ export default defineConfig({
       project('api', ['test/api/**/*.test.ts'], 120_000, TOGETHER),
       project('clients', ['test/{clients,documents}/**/*.test.ts'], 300_000, APART),
       project('real', ['test/real/**/*.test.ts'], 300_000, APART),
-      project('faults', ['test/faults/**/*.test.ts'], 300_000, APART),
+      project('faults', ['test/faults/**/*.test.ts'], 300_000, {
+        ...APART,
+        exclude: [...OUTSIDE, ...ALONE],
+      }),
       project('simulation', ['test/simulation/**/*.test.ts'], 180_000, APART),
-      project('reliability', ['test/reliability/run.test.ts'], 600_000, LAST),
+      project('reliability', ALONE, 600_000, LAST),
     ],
   },
 })
