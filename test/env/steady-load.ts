@@ -30,7 +30,8 @@ export interface LoadedCloud extends Pick<Cloud, 'as' | 'catalog' | 'projectId'>
 }
 
 const EVERY_MS = 100
-const POLL_MS = 50
+/** At any time some user looks. Users who each look oftener than that saturate a small machine after a fault. */
+const POLL_MS = 200
 const OPEN_MAX = 100
 const WAIT_LIMIT_MS = 60_000
 
