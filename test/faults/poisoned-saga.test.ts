@@ -28,16 +28,18 @@ function begin(url: string, args: readonly string[] = [], rowPoison?: string): C
   return child
 }
 
-const GUILTY: Readonly<Record<Exclude<Poison, 'buffers'>, string>> = {
-  exit: 'It ended its process with code 3.',
-  throw: 'An exception escaped from it: thrown and not caught.',
-  loop: 'It held up its process for 2 seconds.',
-  heap: 'Its process ran out of memory, or aborted.',
+const HELD_UP = 'It held up its process for 2 seconds.'
+/** Why each is set aside. On a busy machine a heap may take longer to fill than a process may be held up. */
+const GUILTY: Readonly<Record<Exclude<Poison, 'buffers'>, readonly string[]>> = {
+  exit: ['It ended its process with code 3.'],
+  throw: ['An exception escaped from it: thrown and not caught.'],
+  loop: [HELD_UP],
+  heap: ['Its process ran out of memory, or aborted.', HELD_UP],
 }
 
 test.each(Object.entries(GUILTY))(
   'a saga that would %s ends its program once, and is set aside',
-  async (poison, why) => {
+  async (poison, reasons) => {
     const url = await freshDatabase('poisoned_saga')
     await migrateDatabase(url, 'cells/db/migrations')
     await using db = new Database({ url, connectionsMax: 2 })
@@ -55,7 +57,9 @@ test.each(Object.entries(GUILTY))(
     const innocent = { subject: 'innocent', state: 'done', why: null }
     await expect
       .poll(async () => new Set(await rows()), { timeout: 60_000 })
-      .toEqual(new Set([innocent, { subject: poison, state: 'stuck', why }]))
+      .toEqual(
+        new Set([innocent, { subject: poison, state: 'stuck', why: expect.toBeOneOf(reasons) }]),
+      )
     expect([second.exitCode, second.signalCode]).toEqual([null, null])
   },
   120_000,
@@ -63,7 +67,7 @@ test.each(Object.entries(GUILTY))(
 
 test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || poison === 'loop'))(
   'a row of a reconciler that would %s ends its program once, and is set aside',
-  async (poison, why) => {
+  async (poison, reasons) => {
     const url = await freshDatabase('poisoned_row')
     await migrateDatabase(url, 'gateway/db/migrations')
     await using db = new Database({ url, connectionsMax: 2 })
@@ -82,7 +86,9 @@ test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || pois
         .select({ row: reconcilerRows.rowId, why: reconcilerRows.why })
         .from(reconcilerRows)
         .where(eq(reconcilerRows.state, 'stuck'))
-    await expect.poll(rows, { timeout: 60_000 }).toEqual([{ row: poison, why }])
+    await expect
+      .poll(rows, { timeout: 60_000 })
+      .toEqual([{ row: poison, why: expect.toBeOneOf(reasons) }])
     const again = text(second)
     await expect.poll(() => again.join(''), { timeout: 60_000 }).toContain('innocent taken')
     expect([second.exitCode, second.signalCode]).toEqual([null, null])
