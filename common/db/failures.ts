@@ -98,14 +98,16 @@ export function isTableThere(error: unknown): boolean {
   return codeOf(error) === 'ER_TABLE_EXISTS_ERROR'
 }
 
-/** The driver's error becomes the cause of the failure. */
+const CAUSES_MAX = 3
+
+/** The driver's error becomes the cause of the failure. Some that the driver makes itself have no code: then it is the innermost. */
 function driverError(error: unknown): unknown {
   let e = error
-  for (let depth = 0; depth < 3 && e instanceof Error; depth += 1) {
-    if (typeof (e as { code?: unknown }).code === 'string') return e
+  for (let depth = 0; depth < CAUSES_MAX && e instanceof Error; depth += 1) {
+    if (typeof (e as { code?: unknown }).code === 'string' || !(e.cause instanceof Error)) return e
     e = e.cause
   }
-  return error
+  return e
 }
 
 /** The code that the driver gave the error, or its cause. */

@@ -64,6 +64,29 @@ test.each<[string, (to: Database) => PromiseLike<unknown>]>([
   expect(await working).toBeUndefined()
 })
 
+test.each(['a statement', 'the commit'] as const)(
+  'a transaction whose connection has ended before %s is run again',
+  async (next) => {
+    await using marked = await openMarked()
+    const id = next === 'a statement' ? 5_010 : 5_012
+    let tries = 0
+
+    await marked.transaction(async (tx) => {
+      tries += 1
+      await tx.run(add, { id, name: 'before' })
+      if (tries === 1) {
+        relay.set('refuse')
+        await expect.poll(() => marked.use.open).toBe(0)
+        relay.set('pass')
+      }
+      if (next === 'a statement') await tx.run(add, { id: id + 1, name: 'after' })
+    })
+
+    expect(tries).toBe(2)
+    expect(await namesOf(id)).toHaveLength(1)
+  },
+)
+
 /** A database whose transactions leave marks. */
 async function openMarked(): Promise<Database> {
   await db.orm.execute(sql`create table if not exists commit_markers (
