@@ -25,17 +25,17 @@ const RETURN = statement(
 
 /** Every store that a host of this cell has reported, in order of id. */
 export async function readStores(db: Executor): Promise<readonly Store[]> {
-  const [rows, reached] = await Promise.all([
-    db.orm.select().from(stores).orderBy(asc(stores.id)),
-    db.orm.select().from(storeHosts).orderBy(asc(storeHosts.hostId)),
-  ])
-  const byStore = Map.groupBy(reached, ({ storeId }) => storeId)
-  return rows.map((row) => {
-    const { updatedAt: _, largestVolumeBytes, ...store } = row
+  const rows = await db.orm
+    .select({ store: stores, hostId: storeHosts.hostId })
+    .from(stores)
+    .leftJoin(storeHosts, eq(storeHosts.storeId, stores.id))
+    .orderBy(asc(stores.id), asc(storeHosts.hostId))
+  return [...Map.groupBy(rows, ({ store }) => store.id).values()].map((reached) => {
+    const { updatedAt: _, largestVolumeBytes, ...store } = reached[0]!.store
     return {
       ...store,
       ...(largestVolumeBytes !== null && { largestVolumeBytes }),
-      hostIds: (byStore.get(row.id) ?? []).map(({ hostId }) => hostId as HostId),
+      hostIds: reached.flatMap(({ hostId }) => (hostId === null ? [] : [hostId as HostId])),
     }
   })
 }
