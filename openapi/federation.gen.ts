@@ -338,7 +338,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Moves a server to another cell, with its id, ports, addresses, metadata and quota.
-         * @description The server is shut down, its disk is saved as an image, and the other cell builds it from that; it ends as it was, active or stopped. Until the other cell has it, the operation can be cancelled. A server that no other cell can build returns to its cell. While a move runs, a repeat returns it. Servers with volumes are not moved. Users may move a server whose placement policy lets them (`users_may_move`), and see and cancel its moves.
+         * @description The server is shut down, its disk is saved as an image, and the other cell builds it from that; it ends as it was, active or stopped. Until the other cell has it, the operation can be cancelled. A server that no other cell can build returns to its cell. While a move runs, a repeat returns it. Its volumes move before it is built, one after the other, and back where it returns; 409 says which cannot. Users may move a server whose placement policy lets them (`users_may_move`), and see and cancel its moves.
          */
         readonly post: operations["moveServer"];
         readonly delete?: never;

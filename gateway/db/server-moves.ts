@@ -107,7 +107,7 @@ export async function beginMoveStep(
 
 /** Afterwards the move goes back; false where it has begun to change cells, or has ended. */
 export async function cancelServerMove(tx: Tx, id: string): Promise<boolean> {
-  const isBefore = sql`${serverMoves.step} in ('waiting', 'saving', 'offloading', 'returning')`
+  const isBefore = sql`${serverMoves.step} in ('waiting', 'saving', 'offloading', 'carrying', 'returning')`
   const isRunning = sql`exists (select 1 from operations o where o.id = ${id} and o.state = 'running')`
   const [result] = await tx.orm
     .update(serverMoves)
@@ -139,20 +139,22 @@ export async function findMovedServer(
     .select({
       ...{ vmState: serverIndex.vmState, attempt: instanceMappings.attempt },
       ...{ cellId: instanceMappings.cellId, isDeleting: instanceMappings.isDeleting },
+      lostCellId: instanceMappings.lostCellId,
       isBusy: sql<number>`${taskState} is not null or ${intent} is not null
         or ${instanceMappings.sagaId} is not null`,
     })
     .from(serverIndex)
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, serverIndex.serverId))
     .where(and(eq(serverIndex.serverId, serverId), isNull(serverIndex.deletedAt)))
-  return (
-    row && {
-      ...row,
-      vmState: row.vmState as VmState,
-      cellId: row.cellId as CellId | null,
-      isBusy: row.isBusy === 1,
-    }
-  )
+  if (row === undefined) return undefined
+  const { lostCellId, ...seen } = row
+  return {
+    ...seen,
+    vmState: row.vmState as VmState,
+    cellId: row.cellId as CellId | null,
+    isBusy: row.isBusy === 1,
+    isCellLost: row.cellId === null && lostCellId !== null,
+  }
 }
 
 /** Removes at most `max` rows of operations that are not kept any more. */

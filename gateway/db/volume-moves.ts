@@ -1,4 +1,4 @@
-import { and, count, eq, isNotNull, notInArray, or, sql } from 'drizzle-orm'
+import { and, count, eq, inArray, isNotNull, notInArray, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId, VolumeId } from '#common/ids.ts'
@@ -72,6 +72,21 @@ export async function runningVolumeMove(
     .from(operations)
     .innerJoin(volumeMoves, eq(volumeMoves.operationId, operations.id))
     .where(eq(operations.slot, slotOf(VOLUME_MOVE, volumeId)))
+  return rows.map(moveOf)[0]
+}
+
+/** The move of one of these volumes that the request has begun, whether it has ended or not. */
+export async function volumeMoveOfRequest(
+  db: Executor,
+  volumeIds: readonly VolumeId[],
+  requestId: string,
+): Promise<VolumeMoveRecord | undefined> {
+  if (volumeIds.length === 0) return undefined
+  const rows = await db.orm
+    .select({ row: operations, move: volumeMoves })
+    .from(operations)
+    .innerJoin(volumeMoves, eq(volumeMoves.operationId, operations.id))
+    .where(and(inArray(volumeMoves.volumeId, [...volumeIds]), eq(operations.requestId, requestId)))
   return rows.map(moveOf)[0]
 }
 

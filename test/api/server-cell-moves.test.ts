@@ -122,6 +122,39 @@ test('a server that runs is the same server in another cell, built from its own 
   await deleteServer(demo, id)
 })
 
+test('a server has its volumes along, and a volume that cannot go has it stay', async () => {
+  const { id } = await freeServer(north)
+  const attachments = `${SERVERS}/${id}/os-volume_attachments`
+  const where = { size: 1, availability_zone: north.name }
+  const { body } = await demo.post<{ volume: Named }>('/volume/v3/volumes', { volume: where })
+  const volume = `/volume/v3/volumes/${body.volume.id}`
+  const shownVolume = async () => (await demo.get<{ volume: object }>(volume)).body.volume
+  await waitFor('the volume', async () => (await demo.get(volume)).status === 200)
+  const attach = () => demo.post(attachments, { volumeAttachment: { volumeId: body.volume.id } })
+  await waitFor('it to be attached', async () => (await attach()).status === 200)
+  const before = (await demo.get(attachments)).body
+  south.computes[0]!.fail({
+    method: 'createVolume',
+    effect: { do: 'fail', kind: 'unsupported', message: 'broken' },
+  })
+
+  const refused = await moved(id, { cell: south.name })
+
+  expect(refused.state).toBe('failed')
+  expect(refused.message).toContain(`Volume ${body.volume.id} did not move.`)
+  expect(await cellOf(id)).toBe(north.name)
+  expect(await shownVolume()).toMatchObject({ status: 'in-use', availability_zone: north.name })
+  south.computes[0]!.fail()
+
+  expect(await moved(id, { cell: south.name })).toMatchObject({ state: 'done', message: null })
+
+  expect(await cellOf(id)).toBe(south.name)
+  expect(await shownVolume()).toMatchObject({ status: 'in-use', availability_zone: south.name })
+  expect((await demo.get(attachments)).body).toEqual(before)
+  await deleteServer(demo, id)
+  await demo.delete(volume)
+})
+
 test('a server that is shut off stays so', async () => {
   const { id } = await freeServer(north)
   await act(demo, id, { 'os-stop': null })

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
-import { newId } from '#common/ids.ts'
+import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
@@ -10,9 +10,17 @@ import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { operationIds } from '#gateway/app/sagas/build-rounds.ts'
 import { type ChangeCellParams, changeCellSaga } from '#gateway/app/sagas/change-cell.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
+import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
 import { findRequestSpec } from '#gateway/db/request-specs.ts'
 import { images } from '#gateway/db/schema/image.ts'
+import { volumes } from '#gateway/db/schema/volumes.ts'
+import {
+  queueAttached,
+  queueAttachment,
+  queueServerVolumes,
+} from '#gateway/db/volume-attachments.ts'
+import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
 import type { ScriptedCell } from '../env/scripted-cell.ts'
 
@@ -197,4 +205,59 @@ test('a server whose image is gone, or that is not offloaded any more, does not 
       core.sagas.start(changeCellSaga, { subject: params.serverId, params, work: work() }),
     ).rejects.toMatchObject({ kind: 'conflict', message: expect.stringContaining(message) })
   await expectStillOffloaded(gone)
+})
+
+/** A volume in the cell that the server has, and that would be deleted with it. */
+async function attachedVolume(serverId: InstanceId, cell: ScriptedCell): Promise<VolumeId> {
+  const id = newId<VolumeId>()
+  await env.db.transaction(async (tx) => {
+    await insertVolume(tx, {
+      ...{ id, projectId: 'p', userId: 'user', name: null, description: null, metadata: {} },
+      ...{ typeId: null, specs: {}, zone: 'nova', sizeGb: 3, isBootable: false },
+      ...{ isMultiattach: false, source: null, imageMetadata: null, cellId: cell.id },
+      ...{ status: 'available', encryption: null, fault: null, sagaId: null },
+    })
+    const held = { id: newId<AttachmentId>(), volumeId: id, serverId, tag: null, device: null }
+    const how = { ...held, deletesVolume: true, isRoot: false }
+    queueAttachment(tx, how, () => new Error('held'))
+    queueAttached(tx, held.id)
+    queueHeldStatus(tx, id)
+    queueServerVolumes(tx, serverId)
+  })
+  return id
+}
+
+test('a server follows its volumes and goes to no other cell, and keeps them where none builds it', async () => {
+  const server = await offloaded()
+  const { serverId } = server.params
+  const volumeId = await attachedVolume(serverId, north)
+  const start = (params: ChangeCellParams) =>
+    core.sagas.start(changeCellSaga, { subject: serverId, params, work: work() })
+  await expect(start(server.params)).rejects.toMatchObject({
+    ...{ kind: 'conflict', message: expect.stringContaining(`Volume ${volumeId}`) },
+  })
+  await expectStillOffloaded(server)
+  const is = (cellId: string) =>
+    env.db.orm.update(volumes).set({ cellId, attempt: 2 }).where(eq(volumes.id, volumeId))
+  await is(south.id)
+  south.decide = () => 'refused'
+
+  await (await start(server.params)).finished
+
+  const nowhere = await env.until(serverId, ({ vmState }) => vmState === 'error')
+  expect(nowhere).toMatchObject({ cellId: null, attempt: 3, volumes: [{ id: volumeId }] })
+  expect(north.builds.filter(({ operation }) => operation.attempt > 1)).not.toContainEqual(
+    expect.objectContaining({ operation: expect.objectContaining({ serverId }) }),
+  )
+  const held = { status: 'in-use', isDeleting: false }
+  expect(await findVolume(env.db, volumeId)).toMatchObject(held)
+
+  await is(north.id)
+  const operations = { deleteOperationId: newId<string>(), operationIds: operationIds() }
+  const back = { attempt: 3, fromCellId: null, toCellId: north.id }
+  await (await start({ ...server.params, ...operations, ...back })).finished
+  await expectIn(north, server, 4)
+  const built = north.builds.at(-1)!.build
+  expect(built.volumes).toMatchObject([{ volumeId, volumeAttempt: 2 }])
+  expect(await findVolume(env.db, volumeId)).toMatchObject(held)
 })

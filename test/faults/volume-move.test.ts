@@ -8,169 +8,54 @@ import { SagaEngine } from '#common/saga/engine.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
-import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { type MoveVolumeParams, moveVolumeSaga } from '#gateway/app/sagas/move-volume.ts'
-import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { takeVolumeFromLostCell } from '#gateway/app/volumes/take-from-lost-cell.ts'
-import { images } from '#gateway/db/schema/image.ts'
-import { operations, volumeMoves } from '#gateway/db/schema/operations.ts'
-import { cancelVolumeMove, contentLeft, runningVolumeMove } from '#gateway/db/volume-moves.ts'
-import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
-import {
-  findVolume,
-  insertVolume,
-  lockVolume,
-  volumesLeftIn,
-  writeLockedVolume,
-} from '#gateway/db/volumes.ts'
-import type { VolumeView } from '#openapi/wire/cell-volume.ts'
-import { CoreEnv, work } from '../env/compute-core.ts'
+import { volumeMoves } from '#gateway/db/schema/operations.ts'
+import { cancelVolumeMove, runningVolumeMove } from '#gateway/db/volume-moves.ts'
+import { findVolume, lockVolume, volumesLeftIn, writeLockedVolume } from '#gateway/db/volumes.ts'
+import { type CoreEnv, work } from '../env/compute-core.ts'
+import { isFullRun } from '../env/full-run.ts'
 import type { ScriptedCell } from '../env/scripted-cell.ts'
+import { VolumeMoveWorld } from './volume-move-world.ts'
 
 // A volume that changes cells is in one of them at any moment, charged once, whatever fails and whenever its gateway dies,
 // and nothing is left of it in the other.
 
 const LIMIT_MS = 60_000
 const log = createLogger('trial', 'silent')
+let world: VolumeMoveWorld
 let env: CoreEnv
-let core: RunningCompute
+let core: VolumeMoveWorld['core']
 let north: ScriptedCell
 let south: ScriptedCell
-let projectId: string
-
-/** What each cell has: the attempt of each volume. As in a cell, the first outcome for an attempt counts for good. */
-const held = new Map<ScriptedCell, Map<string, number>>()
-const deleted = new Map<ScriptedCell, Set<string>>()
-/** Creates that a cell began, each attempt once. */
-let made: string[] = []
-let refusal: string | undefined
-
-const viewOf = (
-  volumeId: string,
-  attempt: number,
-  change: Partial<VolumeView> = {},
-): VolumeView => ({
-  ...{ volumeId, attempt, version: 2, state: 'available', sizeGb: 3, storeId: 's' },
-  ...{ storeName: 's', zone: 'nova', fault: null, updatedAt: 1, ...change },
-})
-
-function script(cell: ScriptedCell): void {
-  const has = new Map<string, number>()
-  const gone = new Set<string>()
-  held.set(cell, has)
-  deleted.set(cell, gone)
-  cell.overrides = {
-    'volume.upload': async ({ operation, target }) => {
-      await fillImage(target.imageId, operation.volumeId)
-      return { view: viewOf(operation.volumeId, operation.attempt, { version: 4 }) }
-    },
-    'volume.create': ({ operation: { volumeId, attempt } }) => {
-      if (refusal !== undefined) return { outcome: 'refused', reason: refusal }
-      if (gone.has(`${volumeId} ${attempt}`)) return { outcome: 'deleted' }
-      if (has.get(volumeId) !== attempt) made.push(`${volumeId} ${attempt}`)
-      has.set(volumeId, attempt)
-      return { outcome: 'accepted', view: viewOf(volumeId, attempt) }
-    },
-    'volume.delete': ({ operation: { volumeId, attempt } }) => {
-      gone.add(`${volumeId} ${attempt}`)
-      if ((has.get(volumeId) ?? attempt) <= attempt) has.delete(volumeId)
-      return { outcome: 'deleted' }
-    },
-  }
-}
-
-async function fillImage(id: string, volumeId: string): Promise<void> {
-  const row = {
-    ...{ id, name: 'saved', status: 'active', visibility: 'private', owner: 'p', sizeBytes: 1 },
-    ...{ diskFormat: 'qcow2', containerFormat: 'bare', virtualSizeBytes: 1, properties: {} },
-    ...{ md5: '0'.repeat(32), sha256: '1'.repeat(64), sha512: '2'.repeat(128), revision: 1 },
-    ...{ minDiskGb: 3, minRamMb: 0, isProtected: false, isHidden: false },
-    ...{ snapshotOf: volumeId, snapshotFor: 'volume-move' },
-    ...{ createdAt: new Date(), updatedAt: new Date() },
-  }
-  await env.db.orm
-    .insert(images)
-    .values(row)
-    .onDuplicateKeyUpdate({ set: { revision: 1 } })
-}
 
 beforeAll(async () => {
-  env = await CoreEnv.open('volume_move', ['north', 'south'])
-  core = await env.core()
-  ;[north, south] = env.cells as [ScriptedCell, ScriptedCell]
+  world = await VolumeMoveWorld.open('volume_move')
+  ;({ env, core, north, south } = world)
 })
-beforeEach(() => {
-  projectId = newId<string>()
-  refusal = undefined
-  made = []
-  for (const cell of env.cells) script(cell)
-})
-afterAll(async () => {
-  await core?.[Symbol.asyncDispose]()
-  await env?.[Symbol.asyncDispose]()
-})
+beforeEach(() => world.reset())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
-/** A volume of the northern cell, and its move to the southern. */
-async function movable(): Promise<MoveVolumeParams> {
-  const id = newId<VolumeId>()
-  await env.db.transaction(async (tx) => {
-    await insertVolume(tx, {
-      ...{ id, projectId, userId: 'user', name: null, description: null, metadata: {} },
-      ...{ typeId: null, specs: {}, zone: 'nova', sizeGb: 3, isBootable: false },
-      ...{ isMultiattach: false, source: null, imageMetadata: null, cellId: north.id },
-      ...{ status: 'available', encryption: null, fault: null, sagaId: null },
-    })
-    await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, gigabytes: 3 })
-  })
-  held.get(north)!.set(id, 1)
-  const order = {
-    ...({
-      imageId: newId<string>(),
-      sourceId: id,
-      purpose: 'volume-move',
-      backupsKept: null,
-    } as const),
-    ...{ owner: projectId, name: 'v-move', minDiskGb: 3, minRamMb: 0, properties: {} },
-  } as const
-  return {
-    ...{ volumeId: id, fromCellId: north.id, toCellId: south.id, reason: null, userId: 'u', order },
-    ...{ uploadId: newId<string>(), createId: newId<string>() },
-  }
-}
+const movable = () => world.movable()
+const operationOf = (params: MoveVolumeParams) => world.operationOf(params)
+const expectIn: VolumeMoveWorld['expectIn'] = (...args) => world.expectIn(...args)
 
-async function operationOf({ volumeId }: MoveVolumeParams) {
-  const [row] = await env.db.orm.select().from(operations).where(eq(operations.subjectId, volumeId))
-  return row
-}
+/** Those with a server take longer. */
+const USERS = (
+  [
+    ['nobody uses', movable, 'available'],
+    ['its server takes along', () => world.carried(), 'in-use'],
+  ] as const
+).filter(([user]) => isFullRun || user === 'nobody uses')
 
-/** The volume is this cell's, in this attempt, and no other cell has anything of it. */
-async function expectIn(
-  cell: ScriptedCell,
-  { volumeId }: MoveVolumeParams,
-  attempt: number,
-): Promise<void> {
-  const is = { cellId: cell.id, attempt, status: 'available', sagaId: null, chargedGb: 3 }
-  await expect.poll(() => findVolume(env.db, volumeId), { timeout: LIMIT_MS }).toMatchObject(is)
-  const used = (await volumeQuotaRows(env.db, projectId)).map((row) => [row.resource, row.used])
-  expect(Object.fromEntries(used)).toEqual({ volumes: 1, gigabytes: 3 })
-  await waitFor(
-    'nothing elsewhere',
-    async () => {
-      const left = await contentLeft(env.db, [], 1_000)
-      return left.every((each) => each.volumeId !== volumeId)
-    },
-    LIMIT_MS,
-  )
-  for (const each of env.cells)
-    expect(held.get(each)!.get(volumeId), each.name).toBe(each === cell ? attempt : undefined)
-  // No attempt is made twice, in any cell.
-  expect(made).toEqual([...new Set(made)])
-}
-
-test.each(trialsOf(moveVolumeSaga).map((trial) => [trial.label, trial] as const))(
-  'move-volume that %s leaves the volume in one cell',
-  async (_label, { saga, ends }) => {
-    const params = await movable()
+test.each(
+  trialsOf(moveVolumeSaga).flatMap((trial) =>
+    USERS.map((user) => [trial.label, ...user, trial] as const),
+  ),
+)(
+  'move-volume that %s leaves a volume that %s in one cell',
+  async (_label, _user, begun, status, { saga, ends }) => {
+    const params = await begun()
     await using sagas = await SagaEngine.open({
       ...{ db: env.db, deps: core as ComputeDeps, sagas: [saga], processName: newId<string>() },
       ...{ clock: systemClock, log },
@@ -182,7 +67,9 @@ test.each(trialsOf(moveVolumeSaga).map((trial) => [trial.label, trial] as const)
       .catch(() => 'unwound')
 
     expect(outcome).toBe(ends)
-    await (ends === 'done' ? expectIn(south, params, 2) : expectIn(north, params, 1))
+    await (ends === 'done'
+      ? expectIn(south, params, 2, status)
+      : expectIn(north, params, 1, status))
     const operation = await operationOf(params)
     expect(operation?.state).toBe(
       operation === undefined ? undefined : ends === 'done' ? 'done' : 'failed',
@@ -228,12 +115,12 @@ const again = (params: MoveVolumeParams): MoveVolumeParams => ({
 
 test('a volume that the other cell refuses stays, and is asked for in a new attempt next time', async () => {
   const params = await movable()
-  refusal = 'No store fits.'
+  world.refusal = 'No store fits.'
   await move(params)
   await expectIn(north, params, 1)
   expect(await operationOf(params)).toMatchObject({ state: 'failed', message: 'No store fits.' })
 
-  refusal = undefined
+  world.refusal = undefined
   await move(again(params))
   await expectIn(south, params, 3)
   await move({ ...again(params), fromCellId: south.id, toCellId: north.id })
@@ -246,7 +133,7 @@ test('a cancelled move waits for no cell, and what that made meanwhile is delete
   south.overrides = {
     ...overrides,
     'volume.create': ({ operation: { volumeId, attempt } }) => {
-      held.get(south)!.set(volumeId, attempt)
+      world.held.get(south)!.set(volumeId, attempt)
       throw new Failure('unavailable', 'The answer is lost.')
     },
   }
@@ -254,7 +141,7 @@ test('a cancelled move waits for no cell, and what that made meanwhile is delete
   await core.sagas.start(moveVolumeSaga, start)
   await waitFor(
     'the other cell to have it',
-    async () => held.get(south)!.has(params.volumeId),
+    async () => world.held.get(south)!.has(params.volumeId),
     LIMIT_MS,
   )
   const { id } = (await runningVolumeMove(env.db, params.volumeId))!
@@ -290,7 +177,7 @@ test('a delete by force that comes between is not undone, and nothing is left', 
   expect(await findVolume(env.db, params.volumeId)).toMatchObject({
     ...{ isDeleting: true, cellId: north.id, attempt: 1 },
   })
-  await waitFor('nothing there', async () => !held.get(south)!.has(params.volumeId), LIMIT_MS)
+  await waitFor('nothing there', async () => !world.held.get(south)!.has(params.volumeId), LIMIT_MS)
   expect((await operationOf(params))?.state).toBe('failed')
 })
 
@@ -323,7 +210,7 @@ test('what was left in an unreachable cell is wanted gone until that cell is bac
   }
   await move(params)
   expect(await findVolume(env.db, params.volumeId)).toMatchObject({ cellId: south.id, attempt: 2 })
-  expect(held.get(north)!.get(params.volumeId)).toBe(1)
+  expect(world.held.get(north)!.get(params.volumeId)).toBe(1)
   const [row] = await env.db.orm
     .select()
     .from(volumeMoves)

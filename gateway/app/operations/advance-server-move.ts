@@ -16,6 +16,8 @@ import { changeCellSaga } from '../sagas/change-cell.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
 import { shelveServer } from '../servers/acts/save-server.ts'
 import { unshelveServer } from '../servers/acts/unshelve-server.ts'
+import { carryTarget } from './carry-plan.ts'
+import { carryNext, turnBack, withVolumes } from './carry-volumes.ts'
 import { operatorOf } from './operator-of.ts'
 import { type MovedServer, type MoveStep, planServerMove } from './server-move-plan.ts'
 
@@ -25,6 +27,7 @@ type Begun = Exclude<MoveStep, 'waiting'>
 const MESSAGES: Readonly<Record<Begun, string>> = {
   saving: 'Its disk is being saved.',
   offloading: 'Its host lets go of it.',
+  carrying: 'Its volumes are moved to the cell in which it is to run.',
   changing: 'The other cell builds it.',
   returning: 'It is brought back where it was.',
   stopping: 'It is stopped, as it was before.',
@@ -35,7 +38,8 @@ export async function advanceServerMove(compute: Compute, move: ServerMoveRecord
   const { db, clock } = compute
   const server = await findMovedServer(db, move.subjectId)
   const refusal = await failureOf(db, move.subjectId, move.stepRequestId)
-  const next = planServerMove(move, server, refusal, new Date(clock.now()))
+  const planned = planServerMove(move, server, refusal, new Date(clock.now()))
+  const next = await withVolumes(compute, move, server, planned, refusal)
   if (next.kind === 'end') await end(compute, move, next.state, next.message)
   if (next.kind === 'begin' && server !== undefined) await begin(compute, move, next.step, server)
 }
@@ -74,6 +78,7 @@ async function refused(
   await noteProgress(db, move.id, { message })
   if (kind === 'unavailable') return
   if (move.step === 'saving') await end(compute, move, 'failed', message)
+  if (move.step === 'carrying') await turnBack(compute, move, message)
   const server = await findMovedServer(db, move.subjectId)
   if (move.step === 'changing' && server?.cellId === move.fromCellId)
     await beginMoveStep(db, move, { step: 'offloading', stepRequestId: newId(), failure: message })
@@ -90,6 +95,7 @@ const START: Readonly<Record<Begun, Start>> = {
   saving: (compute, context, { subjectId }) => shelveServer(compute, context, subjectId),
   offloading: (compute, context, { subjectId }) =>
     actOnServer(compute, context, subjectId, { name: 'shelve-offload' }),
+  carrying: carryNext,
   changing: changeCell,
   returning: (compute, context, { subjectId }) =>
     unshelveServer(compute, context, subjectId, { zone: undefined, host: null }),
@@ -101,9 +107,11 @@ const START: Readonly<Record<Begun, Start>> = {
 async function changeCell(
   { sagas }: Compute,
   work: RequestContext,
-  { subjectId: serverId, toCellId }: ServerMoveRecord,
+  move: ServerMoveRecord,
   { cellId: fromCellId, attempt }: MovedServer,
 ): Promise<void> {
+  const { subjectId: serverId } = move
+  const toCellId = fromCellId === null ? carryTarget(move) : move.toCellId
   await sagas.start(changeCellSaga, {
     subject: serverId,
     params: {

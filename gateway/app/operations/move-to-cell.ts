@@ -17,6 +17,7 @@ import { mayLeaveCell } from '../server-groups/members.ts'
 import { whyNoCell } from '../servers/boot/faults.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 import { showServer } from '../servers/list/show-server.ts'
+import { cellsWithRoom, volumesOf, whyNotAlong } from '../volumes/carried.ts'
 import { findOperation } from './operations.ts'
 
 export interface MoveToCell {
@@ -49,12 +50,12 @@ export async function moveToCell(
     if (running !== undefined) return { operationId: sameMove(running, server, to) }
     const { cellId, formerState } = movable(server, to)
     reachable(cells.cell(cellId))
-    await refuseUntakeable(tx, compute, server, to)
+    const chosen = await destination(tx, compute, server, to)
     const { userId, requestId } = context
     return {
       operationId: await beginServerMove(tx, {
         ...{ subjectId: server.id, subject: server.name, cellId, formerState, reason },
-        ...{ toCellId: to?.id ?? null, userId, requestId },
+        ...{ toCellId: chosen, userId, requestId },
       }),
     }
   })
@@ -75,11 +76,9 @@ function movable(
   server: ServerRecord,
   to: Destination,
 ): { readonly cellId: CellId; readonly formerState: 'active' | 'stopped' } {
-  const { cellId, vmState, taskState, volumes } = server
+  const { cellId, vmState, taskState } = server
   if (cellId === null) throw refusal(server, 'it is in no cell. Rebuild or delete it.')
   if (cellId === to?.id) throw refusal(server, `it is in cell ${to.name}. Name another cell.`)
-  if (volumes.length > 0)
-    throw refusal(server, 'it has volumes, which stay in their cell. Detach them first.')
   if (taskState !== null)
     throw refusal(server, `it is ${taskState}. Repeat the request once that is over.`)
   if (vmState !== 'active' && vmState !== 'stopped')
@@ -87,13 +86,16 @@ function movable(
   return { cellId, formerState: vmState }
 }
 
-/** Throws `conflict`, with the reasons, where no such cell has room for the server: it is not stopped in vain. */
-async function refuseUntakeable(
+/**
+ * The cell that the server is to go to; null: any. It is fixed for a server with volumes, which go there first. Throws
+ * `conflict`, with the reasons, where no such cell can take the server: it is not stopped in vain.
+ */
+async function destination(
   tx: Tx,
   compute: Compute,
   server: ServerRecord,
   to: Destination,
-): Promise<void> {
+): Promise<CellId | null> {
   const { id: serverId, projectId, cellId, flavor } = server
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) throw refusal(server, 'it is being deleted.')
@@ -101,12 +103,18 @@ async function refuseUntakeable(
   const spec = { ...rest, flavor, requestedHost: null }
   if (!(await mayLeaveCell(tx, spec.group, serverId)))
     throw refusal(server, 'other servers of its affinity group are in its cell.')
+  const volumes = await volumesOf(tx, serverId)
+  const why = await whyNotAlong(tx, serverId, volumes)
+  if (why !== undefined) throw refusal(server, why)
   const all = await cellsAsIndexed(tx, compute.cells.cells())
-  const cells = all.filter(({ id }) => id !== cellId && (to === null || id === to.id))
-  if (cells.length === 0) throw refusal(server, 'there is no other cell.')
+  const others = all.filter(({ id }) => id !== cellId && (to === null || id === to.id))
+  if (others.length === 0) throw refusal(server, 'there is no other cell.')
+  const { cells, reason } = cellsWithRoom(others, volumes)
+  if (cells.length === 0) throw refusal(server, `its volumes cannot go along: ${reason}.`)
   const placing = { serverId, projectId, spec, cells, tried: [], group: null }
   const { chosen, trace } = await chooseForServer(tx, compute, placing)
   if (chosen === undefined) throw refusal(server, whyNoCell(trace))
+  return volumes.length > 0 ? chosen.id : (to?.id ?? null)
 }
 
 function refusal({ id }: ServerRecord, why: string): Failure {

@@ -13,7 +13,7 @@ import { foundIdOf } from '../federation/named.ts'
 import { reachable } from '../hosts/host-state.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
-import { moveVolumeSaga } from '../sagas/move-volume.ts'
+import { type MoveVolumeParams, moveVolumeSaga } from '../sagas/move-volume.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from '../volumes/choose-cell.ts'
 import { refuseUnmovable, unmovable } from '../volumes/movable.ts'
@@ -80,7 +80,7 @@ async function refuseNow(compute: Compute, volume: Volume, to: OperatedCell): Pr
     throw unmovable(volume, `it is in cell ${to.name}. Name another cell.`)
   const attachments = await attachmentsOfVolumes(db, [volume.id])
   const snapshots = await snapshotsOfVolume(db, volume.id)
-  refuseUnmovable(volume, { attachments: attachments.length, snapshots: snapshots.length })
+  refuseUnmovable(volume, { attachments, snapshots: snapshots.length })
   reachable(cells.cell(volume.cellId ?? ''))
   if (cells.cell(to.id)?.isLost === true)
     throw unmovable(volume, `cell ${to.name} was declared lost. Name another cell.`)
@@ -127,8 +127,8 @@ async function begin(
   const run = await sagas.start(moveVolumeSaga, {
     subject: volumeId,
     params: {
+      ...newVolumeMove(volume),
       ...{ volumeId, fromCellId, toCellId: to.id, reason, userId: context.userId },
-      ...{ order: orderOf(volume), uploadId: newId<string>(), createId: newId<string>() },
     },
     work: context,
     after: async (tx) => {
@@ -140,6 +140,13 @@ async function begin(
   const notify = () => operations.notify(operationId)
   void run.finished.then(notify, notify)
   return findOperation(db, operationId)
+}
+
+/** What the saga that moves a volume needs besides the cells and the reason. */
+export function newVolumeMove(
+  volume: Volume,
+): Pick<MoveVolumeParams, 'order' | 'uploadId' | 'createId'> {
+  return { order: orderOf(volume), uploadId: newId<string>(), createId: newId<string>() }
 }
 
 /** The image in which the content of a volume goes: its project's, which has the content anyway. */

@@ -23,6 +23,7 @@ const server = (change: Partial<MovedServer> = {}): MovedServer => ({
   vmState: 'active',
   cellId: HOME,
   attempt: 1,
+  isCellLost: false,
   isBusy: false,
   isDeleting: false,
   ...change,

@@ -3,10 +3,17 @@ import type { VmState } from '#common/states/instance-states.ts'
 
 /**
  * The steps of a move to another cell. `saving`: its disk becomes an image; `offloading`: its host lets go of it;
- * `changing`: it is given to another cell and built there from the image; `returning`: it is brought back in the cell
+ * `carrying`: a volume of it moves to where it is to be built; `changing`: it is given to another cell and built there from the image; `returning`: it is brought back in the cell
  * that it was to leave; `stopping`: it runs where it is to be, and was stopped before.
  */
-export type MoveStep = 'waiting' | 'saving' | 'offloading' | 'changing' | 'returning' | 'stopping'
+export type MoveStep =
+  | 'waiting'
+  | 'saving'
+  | 'offloading'
+  | 'carrying'
+  | 'changing'
+  | 'returning'
+  | 'stopping'
 
 /** How far the move of a server has come. */
 export interface MoveProgress {
@@ -29,6 +36,8 @@ export interface MovedServer {
   readonly vmState: VmState
   readonly cellId: CellId | null
   readonly attempt: number
+  /** It is in no cell since its own was declared lost. */
+  readonly isCellLost: boolean
   /** A request, a saga or its cell is changing it. */
   readonly isBusy: boolean
   readonly isDeleting: boolean

@@ -11,6 +11,7 @@ import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
+import { refuseElsewhere } from '../volumes/carried.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
@@ -24,7 +25,7 @@ export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly plan: P
 }
 
-/** With the first commit: reserves the resources that the plan needs. Throws `over-quota`. */
+/** With the first commit: reserves the resources that the plan needs. Throws `over-quota`, and `conflict` for volumes that are moving. */
 export async function reservePlan(
   tx: Tx,
   { images, placementPolicies }: ComputeDeps,
@@ -36,6 +37,7 @@ export async function reservePlan(
   if (plan.kind === 'resize')
     await grow(plan.flavor.id, () => reserveResize(tx, serverId, plan.flavor))
   if (plan.kind === 'restore') await grow(null, () => chargeKept(tx, serverId))
+  if (plan.kind === 'unshelve') await refuseElsewhere(tx, serverId, cellId)
 }
 
 /** Afterwards nothing is reserved any more: the cell has refused. */

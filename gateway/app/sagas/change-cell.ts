@@ -19,6 +19,7 @@ import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { whyNoCell } from '../servers/boot/faults.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
+import { refuseElsewhere } from '../volumes/carried.ts'
 import { type BuildParams, buildRounds } from './build-rounds.ts'
 import { chooseForServer } from './choose-for-server.ts'
 import type { Target } from './next-cell.ts'
@@ -54,6 +55,8 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
     const savedDisk = await savedDiskOf(tx, params, spec)
     const leaving: BuildSpec = { ...spec, flavor, requestedHost: null, savedDisk }
     const next = await chooseCellFor(tx, deps, mapping, leaving, params.toCellId)
+    // They went there before.
+    await refuseElsewhere(tx, serverId, next.cellId)
     const isMine = await reassignMapping(tx, {
       ...{ serverId, attempt: mapping.attempt, sagaId: null, nextSagaId: sagaId },
       ...{ cellId: next.cellId, triedCells: [] },
@@ -73,7 +76,7 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
   undo: 'none',
 }
 
-/** Locks the mapping of a server that no cell runs; with its present flavor. Throws `conflict` where it is otherwise, or has volumes. */
+/** Locks the mapping of a server that no cell runs; with its present flavor. Throws `conflict` where it is otherwise. */
 async function offloadedServer(
   tx: Tx,
   { serverId, attempt, fromCellId }: ChangeCellParams,
@@ -85,8 +88,6 @@ async function offloadedServer(
   const isOffloaded = fromCellId === null || server?.vmState === 'shelved_offloaded'
   if (mapping === undefined || server === undefined || !isIdle || !isThere || !isOffloaded)
     throw changed(serverId)
-  if (server.volumes.length > 0)
-    throw new Failure('conflict', `Server ${serverId} has volumes, which stay in their cell.`)
   return { mapping, flavor: server.flavor }
 }
 
@@ -98,10 +99,12 @@ function changed(serverId: string): Failure {
 async function savedDiskOf(
   tx: Tx,
   { serverId, fromCellId }: ChangeCellParams,
-  { image: own, savedDisk }: BuildSpec,
+  { image: own, savedDisk, volumes = [] }: BuildSpec,
 ): Promise<NonNullable<BuildSpec['savedDisk']>> {
   if (fromCellId === null && savedDisk !== undefined) return savedDisk
-  const image = await findShelvedImage(tx, serverId, own)
+  // Its disk is a volume, which is there already.
+  const isInVolume = volumes.some(({ isRoot }) => isRoot === true)
+  const image = isInVolume ? own : await findShelvedImage(tx, serverId, own)
   if (image === undefined || fromCellId === null)
     throw new Failure('conflict', `The image that server ${serverId} was saved in is gone.`)
   return { image, home: fromCellId }
@@ -125,7 +128,9 @@ async function chooseCellFor(
   const away = await chooseForServer(tx, deps, { ...placing, cells: others })
   // A server in no cell takes any that can build it.
   const goesBack = cellId === null && away.chosen === undefined
-  const back = goesBack ? all.filter(({ id }) => id === home) : undefined
+  const back = goesBack
+    ? all.filter(({ id }) => id === home).map((cell) => ({ ...cell, isEnabled: true }))
+    : undefined
   const choice = back && (await chooseForServer(tx, deps, { ...placing, cells: back }))
   const { chosen, trace } = choice ?? away
   choiceMeasure.report(trace)
@@ -158,8 +163,9 @@ const leave: RemoteStep<ComputeDeps, ChangeCellParams> = {
 /**
  * Gives an offloaded server to another cell, and builds it there from the image it was saved in, with the ports and the
  * quota it has. The cell that it left has nothing of it when the other begins. Where no other builds it, the one that it
- * left does; where that does not either, it is in ERROR in no cell, and its image is kept. Throws `conflict` when no
- * cell can be chosen, and nothing has changed.
+ * left does; where that does not either, it is in ERROR in no cell, and its image is kept. Its volumes are in the cell that
+ * is to build it: one that has some is in ERROR in no cell where that does not build it, and keeps them. Throws `conflict`
+ * when no cell can be chosen, or volumes are elsewhere, and nothing has changed.
  */
 export const changeCellSaga: Saga<ComputeDeps, ChangeCellParams> = {
   name: 'change-cell',

@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId, VolumeId } from '#common/ids.ts'
+import type { CellId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { VolumeCreateAnswer, VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -19,6 +19,7 @@ import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
+import { refuseCarrierAtWork } from '../volumes/carried.ts'
 import { refuseUnmovable } from '../volumes/movable.ts'
 import type { StoredSource, Volume } from '../volumes/volume.ts'
 import { askCreate } from './create-volume.ts'
@@ -33,6 +34,10 @@ export type MoveVolumeParams = {
   readonly userId: string
   /** The image in which the content goes. */
   readonly order: SnapshotOrder
+  /** The server that takes it along, offloaded or in no cell; absent: nobody uses it. */
+  readonly carrierId?: InstanceId
+  /** The name of the host that is to reach its store; absent: any. */
+  readonly host?: string
   /** Of the wire's requests. */
   readonly uploadId: string
   readonly createId: string
@@ -51,13 +56,15 @@ const mark: LocalStep<ComputeDeps, MoveVolumeParams> = {
   kind: 'local',
   name: 'mark',
   run: async (tx, { deps, params, sagaId, work }): Promise<Marked> => {
-    const { volumeId, fromCellId, toCellId, order, reason, userId } = params
+    const { volumeId, fromCellId, toCellId, order, reason, userId, carrierId = null } = params
+    // First, so that a request which starts it waits, or has come before.
+    if (carrierId !== null) await refuseCarrierAtWork(tx, carrierId)
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined)
       throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
     const attachments = await attachmentsOfVolumes(tx, [volumeId])
     const snapshots = await snapshotsOfVolume(tx, volumeId)
-    refuseUnmovable(volume, { attachments: attachments.length, snapshots: snapshots.length })
+    refuseUnmovable(volume, { attachments, snapshots: snapshots.length }, carrierId)
     if (volume.cellId !== fromCellId)
       throw new Failure('conflict', `Volume ${volumeId} has just changed cells.`)
     const attempt = Math.max(volume.attempt, volume.lastAttempt) + 1
@@ -157,7 +164,8 @@ const create: RemoteStep<ComputeDeps, MoveVolumeParams> = {
         const operation = { id: params.createId, volumeId: volume.id, attempt: to.attempt }
         // Its zone is one of the cell that it leaves.
         const wanted = { ...volume, zone: null, source: assigned.source }
-        const answer = await askCreate(deps, { cellId, operation, volume: wanted }, work)
+        const { host } = params
+        const answer = await askCreate(deps, { cellId, operation, volume: wanted, host }, work)
         if ('trace' in answer) trace ??= answer.trace ?? null
         return madeOf(answer, trace)
       },
@@ -214,10 +222,15 @@ async function changeCell(
   { view, trace }: Extract<Made, { outcome: 'done' }>,
 ): Promise<void> {
   const change = { cellId, attempt, cellVersion: 0, triedCells: [], fault: null, sagaId: null }
-  const moved = { ...change, status: 'available' } as const
+  const moved = { ...change, status: await freeStatus(tx, volume) }
   await writeLockedVolume(tx, volume.id, moved, { isIntent: true })
   await applyVolumeView(tx, cellId, { ...volume, ...moved }, view)
   if (trace !== null) queueTraces(tx, [{ serverId: volume.id, attempt, trace }])
+}
+
+/** The status of a locked volume that no move holds: a server that takes it along has it all the while. */
+async function freeStatus(tx: Tx, { id }: Volume): Promise<'available' | 'in-use'> {
+  return (await attachmentsOfVolumes(tx, [id])).length > 0 ? 'in-use' : 'available'
 }
 
 /** The locked volume while it is held for this move: a delete may take it, and its cell may lose it. */
@@ -236,7 +249,8 @@ async function giveUp(tx: Tx, call: MoveCall, reason: string): Promise<void> {
   const isCancelled = await isMoveCancelled(tx, id)
   const volume = await lockVolume(tx, params.volumeId)
   if (volume?.sagaId === sagaId) {
-    const status = volume.status === 'maintenance' ? ('available' as const) : volume.status
+    const isFreed = volume.status === 'maintenance'
+    const status = isFreed ? await freeStatus(tx, volume) : volume.status
     const change = { status, sagaId: null, ...(!isCancelled && { fault: reason }) }
     await writeLockedVolume(tx, volume.id, change, { isIntent: false })
   }
@@ -249,7 +263,7 @@ async function giveUp(tx: Tx, call: MoveCall, reason: string): Promise<void> {
 }
 
 /**
- * Gives a volume that no server uses to another cell, which makes it from an image of its content. It is in the former
+ * Gives a volume that no guest uses to another cell, which makes it from an image of its content. It is in the former
  * cell until the other has all of it; then it is the other's, in one commit. A reconciler has the cell that is left with
  * content delete that, and removes the image.
  */

@@ -86,7 +86,8 @@ export async function assignNextCell(
   })
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
-    if (hasVolumes) await releaseVolumes(tx, [serverId])
+    // One that changes cells keeps them, and goes back with them.
+    if (hasVolumes && spec.savedDisk === undefined) await releaseVolumes(tx, [serverId])
     queuePasswordErasure(tx, null, [{ serverId, attempt: attempt + 1 }])
     const { requestId } = round
     if (fault !== null) queueActionEvents(tx, null, [failedChoice({ serverId, requestId }, fault)])

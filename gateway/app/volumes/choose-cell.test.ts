@@ -3,7 +3,12 @@ import type { CellId } from '#common/ids.ts'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { Cell } from '../../cell-client/cell.ts'
-import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from './choose-cell.ts'
+import {
+  chooseVolumeCell,
+  type VolumeCellRequest,
+  whyNoRoom,
+  whyNoRoomForAll,
+} from './choose-cell.ts'
 
 const AT = 1
 const REQUEST: VolumeCellRequest = {
@@ -116,4 +121,25 @@ test('a cell has room if a store that the type allows has, or does not say', () 
   )
   expect(whyNoRoom(cell('a', [full, store({ roomGb: 4 })]), REQUEST)).toBeUndefined()
   expect(whyNoRoom(cell('a', [full, store()]), REQUEST)).toBeUndefined()
+})
+
+test('a cell has room for several volumes if its stores have room for them together', () => {
+  const stores = [store({ id: 'a', roomGb: 8 }), store({ id: 'b', name: 'slow', roomGb: 5 })]
+  const both = cell('a', stores)
+  const sizes = (...all: readonly number[]) => all.map((sizeGb) => ({ ...REQUEST, sizeGb }))
+
+  expect(whyNoRoomForAll(both, [])).toBeUndefined()
+  expect(whyNoRoomForAll(both, sizes(4, 8))).toBeUndefined()
+  expect(whyNoRoomForAll(both, sizes(5, 8))).toBeUndefined()
+  expect(whyNoRoomForAll(both, sizes(6, 8))).toBe(
+    'has no room for 2 volumes with 14 GiB in its stores',
+  )
+  expect(whyNoRoomForAll(both, sizes(9))).toBe(whyNoRoom(both, { ...REQUEST, sizeGb: 9 }))
+  expect(whyNoRoomForAll(cell('a', [store()]), sizes(9, 9))).toBeUndefined()
+  const specs = { volume_backend_name: 'slow' }
+  expect(whyNoRoomForAll(both, [...sizes(8), { ...REQUEST, specs, sizeGb: 5 }])).toBeUndefined()
+  expect(whyNoRoomForAll(cell('a', stores.slice(0, 1)), [{ ...REQUEST, specs }])).toBe(
+    'has no store that its type allows',
+  )
+  expect(whyNoRoomForAll(cell('a', [], {}), sizes(1))).toBe('has no store')
 })

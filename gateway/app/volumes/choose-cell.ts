@@ -116,6 +116,37 @@ export function whyNoRoom({ summary }: Cell, request: VolumeCellRequest): string
   return `has no store with room for ${request.sizeGb} GiB: ${rooms.join(', ')}`
 }
 
+/**
+ * Why the stores of a cell cannot take all of these volumes, as far as the cell says; undefined: they can. The largest are
+ * placed first, each in the store with the most room.
+ */
+export function whyNoRoomForAll(
+  cell: Cell,
+  requests: readonly VolumeCellRequest[],
+): string | undefined {
+  for (const request of requests) {
+    const refused = FILTERS.map(([, refusal]) => refusal(cell, request)).find(Boolean)
+    if (refused !== undefined) return refused
+  }
+  const left = new Map<string, number>()
+  const roomOf = ({ id, roomGb = Number.POSITIVE_INFINITY }: StoreSummary) => left.get(id) ?? roomGb
+  for (const request of requests.toSorted((a, b) => b.sizeGb - a.sizeGb)) {
+    const stores = encrypting(cell.summary?.stores ?? [], request)
+    const [roomiest] = stores.toSorted((a, b) => roomOf(b) - roomOf(a))
+    if (roomiest === undefined) return 'has no store that its type allows'
+    if (roomOf(roomiest) < request.sizeGb)
+      return requests.length === 1
+        ? whyNoRoom(cell, request)
+        : `has no room for ${requests.length} volumes with ${sum(requests)} GiB in its stores`
+    left.set(roomiest.id, roomOf(roomiest) - request.sizeGb)
+  }
+  return undefined
+}
+
+function sum(requests: readonly VolumeCellRequest[]): number {
+  return requests.reduce((total, { sizeGb }) => total + sizeGb, 0)
+}
+
 /** The stores that are up, in the zone, and allowed by the specs of the type. */
 function suitable(
   stores: readonly StoreSummary[],

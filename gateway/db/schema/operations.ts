@@ -54,7 +54,7 @@ export const serverMoves = mysqlTable('server_moves', {
   toCellId: uuid('to_cell_id'),
   /** active, stopped: what it was before, and is to be again. */
   formerState: token('former_state', 8).notNull(),
-  /** waiting, saving, offloading, changing, returning, stopping. */
+  /** waiting, saving, offloading, carrying, changing, returning, stopping. */
   step: token('step', 10).notNull(),
   /** When its step began. */
   stepAt: time('step_at').notNull(),

@@ -1,0 +1,390 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import type { Fault } from '#drivers/fake/faults.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { endOfOperation, type Operation, untilOperation } from '#test/env/api/operations.ts'
+import {
+  act,
+  deleteServer,
+  SERVERS,
+  showServer,
+  smallServer,
+  unboundServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
+
+// Goal: a server that changes cells has its volumes along, the same ones, charged once; where one cannot go, all are where they were.
+// The short path is in server-cell-moves.test.ts.
+
+interface Body {
+  readonly id: string
+  readonly status: string
+  readonly [field: string]: unknown
+}
+interface Attached {
+  readonly id: string
+  readonly volumeId: string
+  readonly device: string
+  readonly tag: string | null
+  readonly delete_on_termination: boolean
+  readonly attachment_id: string
+}
+
+const ROOT = '/volume/v3'
+const FEDERATION = '/federation/v1'
+const LIMIT_MS = 60_000
+const STORE_GB = 100
+
+describe.skipIf(!isFullRun)('servers with volumes', () => {
+  let cloud: Cloud
+  let demo: ApiClient
+  let admin: ApiClient
+  let north: CloudCell
+  let south: CloudCell
+
+  beforeAll(async () => {
+    cloud = await startCloud({
+      ...{ cells: 2, hostsPerCell: 1, gateways: 2 },
+      driver: { volume_store_gb: String(STORE_GB) },
+    })
+    demo = cloud.as('demo')
+    admin = cloud.as('admin')
+    ;[north, south] = cloud.cells as [CloudCell, CloudCell]
+    await storesReported(cloud)
+  })
+  afterEach(async () => {
+    healAll()
+    await waitFor('no image', async () => (await images()).length === 0)
+    await expectInvariants(cloud)
+    for (const { id } of await volumes()) await demo.delete(`${ROOT}/volumes/${id}`)
+    await waitFor('no volume', async () => (await volumes()).length === 0)
+  })
+  afterAll(() => cloud?.[Symbol.asyncDispose]())
+
+  const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
+  const volumes = async () =>
+    (await demo.get(`${ROOT}/volumes/detail`)).body['volumes'] as readonly Body[]
+  const images = async () =>
+    (await demo.get<{ images: readonly Body[] }>('/image/v2/images?visibility=private')).body.images
+  const show = async (id: string) =>
+    (await demo.get(`${ROOT}/volumes/${id}`)).body['volume'] as Body
+  const untilVolume = (id: string, status: string) =>
+    waitFor(`${id} to be ${status}`, async () => (await show(id)).status === status)
+  const cellOfVolume = async (id: string) =>
+    (await admin.get<{ cell: string }>(`${FEDERATION}/volumes/${id}/trace`)).body.cell
+  const cellOf = async (id: string) =>
+    (
+      await admin.get<{ servers: readonly { id: string; cell: string | null }[] }>(
+        `${FEDERATION}/servers`,
+      )
+    ).body.servers.find((each) => each.id === id)?.cell
+  const attached = async (id: string) =>
+    (
+      await demo.get<{ volumeAttachments: readonly Attached[] }>(
+        `${SERVERS}/${id}/os-volume_attachments`,
+        { version: '2.89' },
+      )
+    ).body.volumeAttachments
+  const used = async () => ({
+    ...((await demo.get(`${ROOT}/limits`)).body['limits'] as object),
+    ...(await demo.get<{ limits: { absolute: object } }>('/compute/v2.1/limits')).body.limits,
+  })
+  const askToMove = (id: string, body: object = { cell: south.name }) =>
+    admin.post<Operation>(`${FEDERATION}/servers/${id}/move`, body)
+  const cancel = (id: string) => admin.post(`${FEDERATION}/operations/${id}/cancel`)
+  const ended = (id: string) => endOfOperation(admin, id)
+  const guestsOf = async (cell: CloudCell) =>
+    (await Promise.all(cell.computes.map((host) => host.guests()))).flat()
+
+  /** Afterwards the hosts of the cell have this fault. */
+  function fail(cell: CloudCell, method: Fault['method'], effect: Fault['effect']): void {
+    for (const host of cell.computes) host.fail({ method, effect })
+  }
+
+  function healAll(): void {
+    for (const host of cloud.hosts) host.fail()
+  }
+
+  async function volume(fields: object = {}): Promise<string> {
+    const zone = { availability_zone: north.name }
+    const { body } = await demo.post(`${ROOT}/volumes`, { volume: { size: 2, ...zone, ...fields } })
+    const { id } = body['volume'] as Body
+    await untilVolume(id, 'available')
+    return id
+  }
+
+  async function attach(id: string, volumeId: string, fields: object = {}): Promise<void> {
+    const wanted = { volumeAttachment: { volumeId, ...fields } }
+    const path = `${SERVERS}/${id}/os-volume_attachments`
+    const { status } = await demo.post(path, wanted, { version: '2.79' })
+    expect(status).toBe(200)
+    await untilVolume(volumeId, 'in-use')
+  }
+
+  interface Loaded {
+    readonly id: string
+    readonly first: string
+    readonly second: string
+  }
+
+  /** A server of the northern cell, bound to no zone, that has two volumes. */
+  async function loaded(): Promise<Loaded> {
+    const { id } = await unboundServer(cloud, demo, north.name)
+    const first = await volume({ name: 'first' })
+    const second = await volume({ name: 'second', size: 3 })
+    await attach(id, first, { tag: 'logs' })
+    await attach(id, second, { delete_on_termination: true })
+    return { id, first, second }
+  }
+
+  async function moving(id: string, body?: object): Promise<string> {
+    const { status, body: begun } = await askToMove(id, body)
+    expect(status, JSON.stringify(begun)).toBe(202)
+    return begun.id
+  }
+
+  /** The server runs there with these volumes, and the other cell has nothing of either. */
+  async function expectIn(cell: CloudCell, { id, first, second }: Loaded): Promise<void> {
+    const other = cell === north ? south : north
+    expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+    expect(await cellOf(id)).toBe(cell.name)
+    for (const each of [first, second]) {
+      expect(await show(each)).toMatchObject({ status: 'in-use', availability_zone: cell.name })
+      expect(await cellOfVolume(each)).toBe(cell.name)
+    }
+    expect(await guestsOf(cell)).toContain(id)
+    expect(await guestsOf(other)).not.toContain(id)
+  }
+
+  const untilMessage = (operation: string, message: string) =>
+    untilOperation(admin, operation, (each) => each.message?.includes(message) === true)
+  const VOLUMES_MOVE = 'Its volumes are moved'
+
+  test('a server has its volumes along in another cell, as it had them, and takes them back', async () => {
+    const server = await loaded()
+    const { id, first, second } = server
+    const [before, charged] = [await attached(id), await used()]
+
+    expect(await ended(await moving(id))).toMatchObject({ state: 'done', message: null })
+
+    await expectIn(south, server)
+    expect(await attached(id)).toEqual(before)
+    expect(before.map(({ tag, delete_on_termination }) => [tag, delete_on_termination])).toEqual([
+      ['logs', false],
+      [null, true],
+    ])
+    expect(await used()).toEqual(charged)
+
+    // They are detached there as everywhere, and the way back takes what is left along.
+    await demo.delete(`${SERVERS}/${id}/os-volume_attachments/${first}`)
+    await untilVolume(first, 'available')
+    await attach(id, await volume({ availability_zone: south.name, name: 'third' }))
+    expect(await ended(await moving(id, {}))).toMatchObject({ state: 'done' })
+    expect(await cellOf(id)).toBe(north.name)
+    expect(await cellOfVolume(second)).toBe(north.name)
+    expect(await cellOfVolume(first)).toBe(south.name)
+    await deleteServer(demo, id)
+    await waitFor('the volume that goes with it', async () => {
+      return (await demo.get(`${ROOT}/volumes/${second}`)).status === 404
+    })
+  })
+
+  test('a server that starts from a volume starts from it in the other cell', async () => {
+    const { server } = smallServer(cloud) as { server: Record<string, unknown> }
+    const { imageRef: _, ...rest } = server
+    const root = {
+      ...{ source_type: 'image', uuid: cloud.catalog.image, destination_type: 'volume' },
+      ...{ boot_index: 0, volume_size: 1, delete_on_termination: true },
+    }
+    const data = {
+      source_type: 'blank',
+      destination_type: 'volume',
+      volume_size: 2,
+      boot_index: -1,
+    }
+    const { body } = await demo.post<{ server: Body }>(SERVERS, {
+      server: {
+        ...{ ...rest, availability_zone: north.name },
+        block_device_mapping_v2: [root, { ...data, delete_on_termination: true }],
+      },
+    })
+    const { id } = body.server
+    await untilStatus(demo, id, 'ACTIVE')
+    const free = { server: { pinned_availability_zone: null } }
+    await demo.put(`${SERVERS}/${id}`, free, { version: '2.104' })
+    const [before, charged] = [await attached(id), await used()]
+
+    expect(await ended(await moving(id))).toMatchObject({ state: 'done', message: null })
+
+    expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE', image: '' })
+    expect(await cellOf(id)).toBe(south.name)
+    expect(await attached(id)).toEqual(before)
+    for (const { volumeId } of before) expect(await cellOfVolume(volumeId)).toBe(south.name)
+    expect(await used()).toEqual(charged)
+    await act(demo, id, { reboot: { type: 'HARD' } })
+    await untilStatus(demo, id, 'ACTIVE')
+    await deleteServer(demo, id)
+  })
+
+  test('a volume that the other cell cannot make brings all back, and the operation says why', async () => {
+    const server = await loaded()
+    const [before, charged] = [await attached(server.id), await used()]
+    const operation = await moving(server.id)
+    await waitFor('the first to be there', async () => {
+      return (await cellOfVolume(server.first)) === south.name
+    })
+    fail(south, 'createVolume', { do: 'fail', kind: 'unsupported', message: 'broken' })
+
+    const { state, message } = await ended(operation)
+
+    expect(state).toBe('failed')
+    expect(message).toContain(`Volume ${server.second} did not move.`)
+    expect(message).toContain('broken')
+    await expectIn(north, server)
+    expect(await attached(server.id)).toEqual(before)
+    expect(await used()).toEqual(charged)
+    await deleteServer(demo, server.id)
+  })
+
+  test('a move that is cancelled while its volumes move brings all back', async () => {
+    const server = await loaded()
+    const [before, charged] = [await attached(server.id), await used()]
+    const operation = await moving(server.id)
+    await waitFor('the first to be there', async () => {
+      return (await cellOfVolume(server.first)) === south.name
+    })
+    fail(south, 'createVolume', { do: 'hang' })
+    await untilMessage(operation, VOLUMES_MOVE)
+
+    expect((await cancel(operation)).status).toBe(200)
+    healAll()
+
+    expect(await ended(operation)).toMatchObject({ state: 'cancelled', message: null })
+    await expectIn(north, server)
+    expect(await attached(server.id)).toEqual(before)
+    expect(await used()).toEqual(charged)
+    await deleteServer(demo, server.id)
+  })
+
+  test('a server that the other cell cannot build is back with its volumes', async () => {
+    const server = await loaded()
+    const [before, charged] = [await attached(server.id), await used()]
+    fail(south, 'spawn', { do: 'fail', kind: 'invalid', message: 'broken' })
+
+    const { state, message } = await ended(await moving(server.id))
+
+    expect([state, message]).toEqual(['failed', 'Host south-1 could not build it: broken'])
+    await expectIn(north, server)
+    expect(await attached(server.id)).toEqual(before)
+    expect(await used()).toEqual(charged)
+    await deleteServer(demo, server.id)
+  })
+
+  test('another gateway goes on where one is killed, and nobody starts the server meanwhile', async () => {
+    const server = await loaded()
+    const charged = await used()
+    fail(south, 'createVolume', { do: 'hang' })
+    const operation = await moving(server.id)
+    await untilMessage(operation, VOLUMES_MOVE)
+    await untilVolume(server.first, 'maintenance')
+    const unshelved = await act(demo, server.id, { unshelve: null })
+    expect(unshelved.status).toBe(409)
+    expect(JSON.stringify(unshelved.body)).toContain('is on its way to another cell')
+    expect(await used()).toEqual(charged)
+
+    const [gateway] = cloud.gateways
+    await gateway!.kill()
+    healAll()
+    await gateway!.start()
+
+    expect(await ended(operation)).toMatchObject({ state: 'done' })
+    await expectIn(south, server)
+    expect(await used()).toEqual(charged)
+    await deleteServer(demo, server.id)
+  })
+
+  test('a server that is deleted while its volumes move is gone, and they are in one cell', async () => {
+    const server = await loaded()
+    fail(south, 'createVolume', { do: 'hang' })
+    const operation = await moving(server.id)
+    await untilVolume(server.first, 'maintenance')
+
+    await demo.delete(`${SERVERS}/${server.id}`)
+    expect(await ended(operation)).toMatchObject({ state: 'failed' })
+    healAll()
+
+    await untilVolume(server.first, 'available')
+    await waitFor('the volume that goes with it', async () => {
+      return (await demo.get(`${ROOT}/volumes/${server.second}`)).status === 404
+    })
+  })
+
+  test('volumes that cannot go along are named, with the reason, and nothing is stopped', async () => {
+    const server = await loaded()
+    const refusal = async () => {
+      const { status, body } = await askToMove(server.id)
+      expect(status).toBe(409)
+      return JSON.stringify(body)
+    }
+
+    const { body } = await demo.post(`${ROOT}/snapshots`, {
+      snapshot: { volume_id: server.first, force: true },
+    })
+    const snapshot = `${ROOT}/snapshots/${(body['snapshot'] as Body).id}`
+    await waitFor('the snapshot', async () => {
+      return ((await demo.get(snapshot)).body['snapshot'] as Body).status === 'available'
+    })
+    expect(await refusal()).toContain(
+      `Server ${server.id} cannot be moved: volume ${server.first} cannot go along: it has snapshots, which cannot leave their store. Delete them first.`,
+    )
+    await demo.delete(snapshot)
+    await waitFor('no snapshot', async () => (await demo.get(snapshot)).status === 404)
+
+    const type = `shared-${Date.now()}`
+    const specs = { multiattach: '<is> True' }
+    await admin.post(`${ROOT}/types`, { volume_type: { name: type, extra_specs: specs } })
+    const shared = await volume({ volume_type: type })
+    const other = await unboundServer(cloud, demo, north.name)
+    await attach(server.id, shared)
+    await attach(other.id, shared)
+    expect(await refusal()).toContain(
+      `volume ${shared} cannot go along: server ${other.id} uses it too. Detach it there first.`,
+    )
+    await deleteServer(demo, other.id)
+
+    const filler = await volume({ size: STORE_GB - 4, availability_zone: south.name })
+    await waitFor('the room to be known', async () =>
+      (await refusal()).includes(
+        `its volumes cannot go along: cell ${south.name} has no room for 3 volumes with 7 GiB in its stores.`,
+      ),
+    )
+    await demo.delete(`${ROOT}/volumes/${filler}`)
+    await waitFor('it to be gone', async () => {
+      return (await demo.get(`${ROOT}/volumes/${filler}`)).status === 404
+    })
+
+    expect(await showServer(demo, server.id)).toMatchObject({ status: 'ACTIVE' })
+    expect(await cellOf(server.id)).toBe(north.name)
+    await deleteServer(demo, server.id)
+  })
+
+  test('a cell is emptied with the volumes of its servers', async () => {
+    const server = await loaded()
+    const { hosts } = (await admin.get<{ hosts: readonly Body[] }>(`${FEDERATION}/hosts`)).body
+    const host = hosts.find(({ name }) => name === north.computes[0]!.name)!.id
+
+    const { body } = await admin.post<Operation>(`${FEDERATION}/hosts/${host}/drain`, {
+      to_other_cells: true,
+    })
+
+    expect(await ended(body.id)).toMatchObject({ state: 'done' })
+    await waitFor('the server', async () => (await showServer(demo, server.id)).status === 'ACTIVE')
+    await expectIn(south, server)
+    await admin.call('PATCH', `${FEDERATION}/hosts/${host}`, { is_cordoned: false })
+    await deleteServer(demo, server.id)
+  })
+})
