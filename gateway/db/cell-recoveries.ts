@@ -116,6 +116,7 @@ export async function serversOfRecovery(
     .select({
       ...{ id, name, vmState, fault, volumes, projectId: serverIndex.projectId },
       ...{ cellId: instanceMappings.cellId, attempt: instanceMappings.attempt },
+      lostCellId: instanceMappings.lostCellId,
       isBusy: sql<number>`${taskState} is not null or ${intent} is not null
         or ${instanceMappings.sagaId} is not null or ${instanceMappings.isNotBuilt}`,
     })

@@ -1,10 +1,21 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AttachmentId, type InstanceId, newId } from '#common/ids.ts'
 import { operatorOf } from '#gateway/app/operations/operator-of.ts'
+import { recoverableServers } from '#gateway/app/operations/recover-cell.ts'
 import { type MoveVolumeParams, moveVolumeSaga } from '#gateway/app/sagas/move-volume.ts'
 import { unshelveServer } from '#gateway/app/servers/acts/unshelve-server.ts'
+import { rebuildUnplaced } from '#gateway/app/servers/boot/rebuild-unplaced.ts'
 import { releaseVolumes } from '#gateway/app/volumes/hold-volume.ts'
-import { queueAttachment, queueRemoveAttachment } from '#gateway/db/volume-attachments.ts'
+import { insertLoss } from '#gateway/db/lost-cells.ts'
+import { findRequestSpec } from '#gateway/db/request-specs.ts'
+import { volumeAttachments } from '#gateway/db/schema/volumes.ts'
+import {
+  attachmentsOfVolumes,
+  queueAttachment,
+  queueRemoveAttachment,
+} from '#gateway/db/volume-attachments.ts'
+import { findVolume } from '#gateway/db/volumes.ts'
 import { work } from '../env/compute-core.ts'
 import { VolumeMoveWorld } from './volume-move-world.ts'
 
@@ -88,4 +99,36 @@ test('a volume whose server is deleted on its way is free in the other cell', as
   await move(params)
 
   await world.expectIn(world.south, params, 2)
+})
+
+// The northern cell does not come back.
+test('a server whose cell is lost is built again without the volume that had left it, which is free', async () => {
+  const { core, env, north, south } = world
+  const params = await world.carried({ isRoot: true })
+  const { carrierId, volumeId } = params
+  await move(params)
+  await env.db.orm
+    .update(volumeAttachments)
+    .set({ deletesVolume: true })
+    .where(eq(volumeAttachments.volumeId, volumeId))
+
+  await north.vanish()
+  const loss = { by: 'operator', statement: 'Its power was cut.' }
+  await env.db.transaction((tx) => insertLoss(tx, north.id, loss))
+  const shown = await env.until(carrierId, ({ vmState }) => vmState === 'error')
+  const explained = await recoverableServers(core, north.id, 'image')
+  expect(explained.find(({ server }) => server.id === carrierId)?.reason).toBe(
+    `It starts from volume ${volumeId}, which had left the cell before. Delete the server, and create one from that volume.`,
+  )
+
+  const request = (await findRequestSpec(env.db, carrierId))!
+  const { id, projectId, ...was } = shown
+  const owner = { ...operatorOf({ userId: 'u' }), projectId: projectId as never }
+  await rebuildUnplaced(core, owner, shown, { ...request, shown: was })
+
+  await env.until(id, ({ vmState, cellId }) => vmState === 'active' && cellId === south.id)
+  expect(south.builds.at(-1)!.build.volumes).toBeUndefined()
+  const free = { status: 'available', isDeleting: false, cellId: south.id }
+  expect(await findVolume(env.db, volumeId)).toMatchObject(free)
+  expect(await attachmentsOfVolumes(env.db, [volumeId])).toEqual([])
 })

@@ -10,7 +10,11 @@ import type { VolumeStatus } from '#gateway/app/volumes/volume.ts'
 import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { operations } from '#gateway/db/schema/operations.ts'
-import { queueAttached, queueAttachment } from '#gateway/db/volume-attachments.ts'
+import {
+  queueAttached,
+  queueAttachment,
+  queueServerVolumes,
+} from '#gateway/db/volume-attachments.ts'
 import { contentLeft } from '#gateway/db/volume-moves.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
 import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
@@ -83,7 +87,7 @@ export class VolumeMoveWorld implements AsyncDisposable {
   }
 
   /** The same of a volume that a server has, which is on no host and takes it along. */
-  async carried(): Promise<CarriedMove> {
+  async carried(change: { readonly isRoot?: true } = {}): Promise<CarriedMove> {
     const { env, core, north } = this
     const order = orderFor(north)
     const { id: carrierId } = order.servers[0]!.row
@@ -95,10 +99,11 @@ export class VolumeMoveWorld implements AsyncDisposable {
     const { volumeId } = params
     await env.db.transaction(async (tx) => {
       const id = newId<AttachmentId>()
-      const how = { tag: null, deletesVolume: false, isRoot: false, device: '/dev/vdb' }
+      const how = { tag: null, deletesVolume: false, isRoot: false, device: null, ...change }
       queueAttachment(tx, { ...how, id, volumeId, serverId: carrierId }, () => new Error('held'))
       queueAttached(tx, id)
       queueHeldStatus(tx, volumeId)
+      queueServerVolumes(tx, carrierId)
     })
     expect(await findVolume(env.db, volumeId)).toMatchObject({ status: 'in-use' })
     return { ...params, carrierId }

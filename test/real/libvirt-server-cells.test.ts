@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -25,7 +25,7 @@ import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a QEMU guest has its disk in the cell that its server goes to, whether it is moved there, or its own cell is lost.
+// Goal: a QEMU guest has its disk and its volumes in the cell that its server goes to, whether it is moved there, or its own cell is lost.
 
 const ROOT = '/federation/v1'
 const LIMIT_MS = 120_000
@@ -33,7 +33,7 @@ const TEST_MS = 400_000
 const PROGRAM_MS = 60_000
 /** Past what the image has. */
 const WHERE = '700M 1M'
-const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io']
+const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-img', 'qemu-io']
 const why = isFullRun ? whyNoGuests(PROGRAMS) : 'with --all only'
 const program = promisify(execFile)
 
@@ -116,6 +116,15 @@ describe.skipIf(why !== undefined)(
       return stdout
     }
 
+    /** Of what a guest would read. */
+    async function checksum(file: string): Promise<string> {
+      const raw = join(cloud.foundation.directory, 'raw')
+      await program('qemu-img', ['convert', '-O', 'raw', file, raw], { timeout: PROGRAM_MS })
+      const { stdout } = await program('sha256sum', [raw], { timeout: PROGRAM_MS })
+      rmSync(raw)
+      return stdout.split(' ')[0]!
+    }
+
     /** A server of the cell that is off, with something on its disk that its image has not. */
     async function markedServer(site: Site, name: string, pattern: string): Promise<string> {
       const other = site === north ? south : north
@@ -171,6 +180,85 @@ describe.skipIf(why !== undefined)(
         expect(await domainsOf(north)).not.toContain(id)
         expect(existsSync(folderOf(north, id))).toBe(false)
         await deleteServer(demo, id)
+      },
+      TEST_MS,
+    )
+
+    test(
+      'a server that starts from a volume and has another has every byte of both in the other cell',
+      async () => {
+        const volumes = '/volume/v3/volumes'
+        const made = async (name: string, fields: object) => {
+          const where = { size: 1, availability_zone: north.name }
+          const { status, body } = await demo.post<{ volume: { id: string } }>(volumes, {
+            volume: { name, ...where, ...fields },
+          })
+          expect(status, JSON.stringify(body)).toBe(202)
+          const path = `${volumes}/${body.volume.id}`
+          await waitFor(name, async () => {
+            const answer = await demo.get<{ volume: { status: string } }>(path)
+            return answer.body.volume.status === 'available'
+          })
+          return body.volume.id
+        }
+        const root = await made('root', { imageRef })
+        const data = await made('data', {})
+        const disk = { source_type: 'volume', destination_type: 'volume' }
+        const request = {
+          ...{ name: 'laden', networks: 'none', flavorRef: cloud.catalog.tiny },
+          block_device_mapping_v2: [
+            { ...disk, uuid: root, boot_index: 0 },
+            { ...disk, uuid: data, boot_index: -1 },
+          ],
+        }
+        const { body } = await demo.post<{ server: { id: string } }>(
+          SERVERS,
+          { server: request },
+          { version: '2.37' },
+        )
+        const { id } = await untilStatus(demo, body.server.id, 'ACTIVE', LIMIT_MS)
+        expect(await hostOf(id)).toBe(north.host.name)
+        await off(id)
+        const ends = { [root]: '0xa5', [data]: '0x5a' }
+        const fileIn = ({ host }: Site, volume: string) =>
+          globSync(join(cloud.foundation.directory, host.name, '**', `weir-*-${volume}`))[0]
+        const sums = new Map<string, string>()
+        for (const [volume, pattern] of Object.entries(ends)) {
+          const file = fileIn(north, volume)!
+          const { format } = JSON.parse(
+            (await program('qemu-img', ['info', '--output=json', file])).stdout,
+          ) as { readonly format: string }
+          await program('qemu-io', ['-f', format, '-c', `write -P ${pattern} 1000M 24M`, file])
+          sums.set(volume, await checksum(file))
+        }
+        expect(new Set(sums.values()).size).toBe(2)
+        await on(id)
+
+        const move = await admin.post<Operation>(`${ROOT}/servers/${id}/move`, {
+          cell: south.name,
+        })
+        expect(await endOfOperation(admin, move.body.id, LIMIT_MS)).toMatchObject({
+          ...{ state: 'done', message: null },
+        })
+
+        await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
+        expect(await hostOf(id)).toBe(south.host.name)
+        expect(await domainsOf(south)).toContain(id)
+        const { stdout: disks } = await south.libvirt.run('virsh', ['domblklist', id], {
+          timeoutMs: 20_000,
+        })
+        for (const volume of [root, data]) expect(disks).toContain(fileIn(south, volume))
+        await off(id)
+        for (const volume of [root, data]) {
+          expect(await checksum(fileIn(south, volume)!)).toBe(sums.get(volume))
+          await waitFor(
+            'nothing in the former cell',
+            async () => fileIn(north, volume) === undefined,
+          )
+        }
+        await deleteServer(demo, id)
+        for (const volume of [root, data]) await demo.delete(`${volumes}/${volume}`)
+        await waitFor('no volume', async () => fileIn(south, data) === undefined)
       },
       TEST_MS,
     )

@@ -1,4 +1,5 @@
 import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import {
   beginCellRecovery,
   type CellRecovery,
@@ -21,6 +22,7 @@ import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { showServer } from '../servers/list/show-server.ts'
+import { volumesOf } from '../volumes/carried.ts'
 import { afterFailure } from './drain-plan.ts'
 import { findOperation } from './operations.ts'
 import { operatorOf } from './operator-of.ts'
@@ -129,13 +131,21 @@ async function imagesFor(
   return found
 }
 
+/** Why a server is not built again that starts from a volume. */
+async function whereItsDiskIs(db: Compute['db'], { id, lostCellId }: LostServer): Promise<string> {
+  const [root] = await volumesOf(db, id as InstanceId)
+  return root === undefined || root.cellId === lostCellId
+    ? 'It starts from a volume, which was lost with the cell.'
+    : `It starts from volume ${root.id}, which had left the cell before. Delete the server, and create one from that volume.`
+}
+
 async function imageFor(
   db: Compute['db'],
   server: LostServer,
   snapshotId: string | undefined,
 ): Promise<Recoverable> {
   const not = (reason: string) => ({ server, image: null, source: null, reason })
-  if (server.startsFromVolume) return not('It starts from a volume, which was lost with the cell.')
+  if (server.startsFromVolume) return not(await whereItsDiskIs(db, server))
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) return not('It is being deleted.')
   const own = request.spec.image

@@ -6,7 +6,7 @@ const PARALLEL = { parallel: 2 }
 
 const lost = (id: string, change: Partial<LostServer> = {}): LostServer => ({
   ...{ id, name: id, projectId: 'p', vmState: 'error', cellId: null, attempt: 2, isBusy: false },
-  ...{ fault: 'The server was lost.', startsFromVolume: false },
+  ...{ fault: 'The server was lost.', startsFromVolume: false, lostCellId: 'lost' },
   ...change,
 })
 const move = (serverId: string, change: Partial<Recovered> = {}): Recovered => ({

@@ -19,6 +19,8 @@ export interface LostServer {
   readonly isBusy: boolean
   /** Of its last build; null: none. */
   readonly fault: string | null
+  /** The cell from which it was taken; null: it is built again. */
+  readonly lostCellId: string | null
   readonly startsFromVolume: boolean
 }
 

@@ -86,6 +86,20 @@ export async function endAttachment(tx: Tx, { id: volumeId }: Volume, id: string
 }
 
 /**
+ * Afterwards a server that is to be built again without its volumes has none: those that another cell has, and that were
+ * not lost with its own, are free, and none is deleted.
+ */
+export async function freeVolumes(tx: Tx, serverId: InstanceId): Promise<void> {
+  const attachments = await attachmentsOfServers(tx, [serverId])
+  if (attachments.length === 0) return
+  const ids = attachments.map(({ volumeId }) => volumeId)
+  const locked = await lockVolumes(tx, ids)
+  for (const { id } of attachments) queueRemoveAttachment(tx, id)
+  for (const { id } of locked) queueHeldStatus(tx, id)
+  queueServerVolumes(tx, serverId)
+}
+
+/**
  * Afterwards servers that are gone have no volumes: these are free again, or are being deleted where that was asked for
  * with the attachment. One with snapshots stays, as in Nova.
  */
