@@ -334,7 +334,8 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** To which other cell a server would go, or why it cannot be moved. Changes nothing. */
+        readonly get: operations["forecastServerMove"];
         readonly put?: never;
         /**
          * Moves a server to another cell, with its id, ports, addresses, metadata and quota.
@@ -1559,6 +1560,13 @@ export interface components {
             /** @description Of one operation that moves servers: what it has done about each. */
             readonly moves?: readonly components["schemas"]["ServerMove"][];
         };
+        /** @description What a move of a server to another cell would do now. */
+        readonly MoveForecast: {
+            /** @description The name of the cell to which it would go. Null: it would not move. */
+            readonly cell: string | null;
+            /** @description Why it would not move, with what to do. Null: it would. */
+            readonly obstacle: string | null;
+        };
         /** @description What a drain, or the recovery of a cell, has done about a server. */
         readonly ServerMove: {
             /** Format: uuid */
@@ -2157,6 +2165,7 @@ export type IdsAbove = components['schemas']['IdsAbove'];
 export type IdsBelow = components['schemas']['IdsBelow'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
+export type MoveForecast = components['schemas']['MoveForecast'];
 export type ServerMove = components['schemas']['ServerMove'];
 export type AuditRecord = components['schemas']['AuditRecord'];
 export type OperatedServer = components['schemas']['OperatedServer'];
@@ -2572,6 +2581,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The position at which the previous page ended: the value of its `next`. */
                 readonly cursor?: components["parameters"]["cursor"];
+                /** @description Also what a move of each server to another cell would do, which takes some milliseconds for each. */
+                readonly to_other_cells?: boolean;
             };
             readonly header?: never;
             readonly path: {
@@ -2596,6 +2607,7 @@ export interface operations {
                             readonly project_id: string;
                             /** @description As the compute API shows it. */
                             readonly status: string;
+                            readonly move?: components["schemas"]["MoveForecast"];
                         }[];
                         /** @description The cursor of the next page. */
                         readonly next: string | null;
@@ -2902,6 +2914,36 @@ export interface operations {
                     };
                 };
             };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly forecastServerMove: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Its id or its name, as for the move. Absent: any other cell. */
+                readonly cell?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What a move would do now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MoveForecast"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -14,6 +14,7 @@ import {
 } from '#test/env/api/servers.ts'
 import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 // Goal: a server changes cells and is the same server there, in one cell at a time; where it cannot, it is where it was.
 
@@ -153,6 +154,50 @@ test('a server has its volumes along, and a volume that cannot go has it stay', 
   expect((await demo.get(attachments)).body).toEqual(before)
   await deleteServer(demo, id)
   await demo.delete(volume)
+})
+
+test('a forecast says what a move would do, to users as far as they may move their servers', async () => {
+  const { id } = await freeServer(north)
+  const forecast = (by: ApiClient, cell?: string) =>
+    by.get(`${ROOT}/servers/${id}/move${cell === undefined ? '' : `?cell=${cell}`}`)
+
+  expect((await forecast(admin)).body).toEqual({ cell: south.name, obstacle: null })
+  expect((await forecast(admin, north.name)).body).toEqual({
+    cell: null,
+    obstacle: `Server ${id} cannot be moved: it is in cell ${north.name}. Name another cell.`,
+  })
+  expect((await forecast(demo)).body).toEqual({
+    cell: null,
+    obstacle: `Server ${id} cannot be moved: no policy lets users move their servers. Ask an administrator.`,
+  })
+  expect((await forecast(stranger)).status).toBe(404)
+  expect((await forecast(admin, 'nowhere')).status).toBe(404)
+  await deleteServer(demo, id)
+})
+
+test('the command line shows before a drain which servers another cell would take, and why not the others', async () => {
+  const command = new WeirCommand(cloud, 'admin')
+  const free = await freeServer(south, { name: 'free' })
+  const bound = await serverIn(south, { name: 'bound-here' })
+  const host = south.computes[0]!.name
+  const obstacle = /^Server \S+ cannot be moved: .*AvailabilityZoneFilter/
+
+  for (const drain of [`host drain ${host}`, `cell drain ${south.name}`]) {
+    const dryRun = `${drain} --to-other-cells --dry-run`
+    const servers = await command.json<readonly { id: string; move: object }[]>(dryRun)
+    const moveOf = (id: string) => servers.find((each) => each.id === id)?.move
+    expect(moveOf(free.id)).toEqual({ cell: north.name, obstacle: null })
+    expect(moveOf(bound.id)).toEqual({ cell: null, obstacle: expect.stringMatching(obstacle) })
+    const { out } = await command.run(dryRun)
+    expect(out).toMatch(/^SERVER +STATUS +ID +OTHER CELL +OBSTACLE/)
+  }
+  expect((await command.run('server move free --dry-run')).out).toMatch(/CELL +north/)
+  const stays = await command.run(`server move free --cell ${south.name} --dry-run`)
+  expect(stays.out).toMatch(/OBSTACLE +Server \S+ cannot be moved: it is in cell south/)
+  const nowhere = await command.run('server move free --cell nowhere --dry-run')
+  expect(nowhere).toMatchObject({ code: 3 })
+  expect(await cellOf(free.id)).toBe(south.name)
+  for (const { id } of [free, bound]) await deleteServer(demo, id)
 })
 
 test('a server that is shut off stays so', async () => {

@@ -328,6 +328,9 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
     const refusal = async () => {
       const { status, body } = await askToMove(server.id)
       expect(status).toBe(409)
+      const path = `${FEDERATION}/servers/${server.id}/move?cell=${south.name}`
+      const forecast = (await admin.get<{ obstacle: string }>(path)).body
+      expect(JSON.stringify(body)).toContain(JSON.stringify(forecast.obstacle).slice(1, -1))
       return JSON.stringify(body)
     }
 

@@ -130,6 +130,7 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
   'openstack volume create --size 1 --availability-zone north luggage': untilAvailable('luggage'),
   './weir volume move luggage --cell south --wait': { shows: /STATE +done/ },
   './weir why --volume luggage': { shows: /is available in cell south/ },
+  './weir host drain south-1 --to-other-cells --dry-run': { shows: /OTHER CELL/ },
   './weir host drain south-1 --to-other-cells --wait': { shows: /STATE +done/ },
   './weir cell drain north --to-other-cells --wait': {
     before: () => machine.type('./weir host uncordon south-1'),

@@ -50,6 +50,7 @@ import { explainPlacement } from './placements.ts'
 import { showProjectQuota } from './projects.ts'
 import { listProtections, protectServer, showProtection, unprotectServer } from './protections.ts'
 import {
+  forecastServerMove,
   listOperatedServers,
   moveServer,
   repairServer,
@@ -129,6 +130,7 @@ export const federationHandlers: HandlerTable<operations> = {
   protectServer,
   showProtection,
   unprotectServer,
+  forecastServerMove,
   moveServer,
   repairServer,
   showCell,

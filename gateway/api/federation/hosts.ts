@@ -13,6 +13,7 @@ import { reservedOf } from '../../app/hosts/reserved.ts'
 import { setService } from '../../app/hosts/services.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { drainHost as drain } from '../../app/operations/drain-host.ts'
+import { forecastMoves } from '../../app/operations/forecast-move.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
@@ -49,10 +50,12 @@ const SERVERS_LIMIT = 1_000
 
 /** GET /v1/hosts/{host}/servers */
 export const listHostServers: Handler<operations['listHostServers']> = async (call) => {
-  const { app, params, query } = call
+  const { app, context, params, query } = call
   const { limit = SERVERS_LIMIT, cursor } = query
   const host = await findOperatedHost(app.db, params.host)
   const { servers, next } = await hostServerPage(app.db, host, { limit, cursor })
+  const asked = query.to_other_cells === true ? servers.map(({ id }) => id) : []
+  const moves = await forecastMoves(app.compute, context, asked)
   return {
     body: {
       servers: servers.map(({ id, name, projectId, vmState, taskState }) => ({
@@ -60,6 +63,7 @@ export const listHostServers: Handler<operations['listHostServers']> = async (ca
         name,
         project_id: projectId,
         status: apiStatus(vmState, taskState),
+        ...(moves.has(id) && { move: moves.get(id)! }),
       })),
       next,
     },

@@ -11,6 +11,7 @@ import { type TracedServer, traceOfServer } from '../../app/federation/trace.ts'
 import { verifyServer as verify } from '../../app/federation/verify-server.ts'
 import type { Cells } from '../../app/hosts/host-state.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
+import { forecastMove } from '../../app/operations/forecast-move.ts'
 import { moveToCell } from '../../app/operations/move-to-cell.ts'
 import type { ServerRecord } from '../../app/servers/list/server-record.ts'
 import { findVisibleServer } from '../../app/servers/list/show-server.ts'
@@ -50,6 +51,12 @@ export const moveServer: Handler<operations['moveServer']> = async (call) => {
   const operation = await moveToCell(app.compute, context, params.server, { to: cell, reason }, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, cells), headers }
+}
+
+/** GET /v1/servers/{server}/move */
+export const forecastServerMove: Handler<operations['forecastServerMove']> = async (call) => {
+  const { app, context, params, query } = call
+  return { body: await forecastMove(app.compute, context, params.server, query.cell ?? null) }
 }
 
 /** POST /v1/servers/{server}/verification */

@@ -1,6 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
+import type { Cell } from '../../cell-client/cell.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -48,18 +49,38 @@ export async function moveToCell(
   const { operationId } = await oncePerKey(db, key, async (tx) => {
     const running = await runningMoveOf(tx, server.id)
     if (running !== undefined) return { operationId: sameMove(running, server, to) }
-    const { cellId, formerState } = movable(server, to)
-    reachable(cells.cell(cellId))
-    const chosen = await destination(tx, compute, server, to)
+    const { cellId, formerState, chosen, hasVolumes } = await plannedMove(tx, compute, server, to)
+    // It is fixed for a server with volumes, which go there first.
+    const toCellId = hasVolumes ? chosen.id : (to?.id ?? null)
     const { userId, requestId } = context
     return {
       operationId: await beginServerMove(tx, {
         ...{ subjectId: server.id, subject: server.name, cellId, formerState, reason },
-        ...{ toCellId: chosen, userId, requestId },
+        ...{ toCellId, userId, requestId },
       }),
     }
   })
   return findOperation(db, operationId)
+}
+
+export interface PlannedMove {
+  readonly cellId: CellId
+  readonly formerState: 'active' | 'stopped'
+  /** The cell that can take the server, if it went now. */
+  readonly chosen: Cell
+  readonly hasVolumes: boolean
+}
+
+/** How the server would be moved. Throws `conflict`, with the reasons, for one that cannot be, and `unavailable` while its cell is unreachable. */
+export async function plannedMove(
+  tx: Tx,
+  compute: Compute,
+  server: ServerRecord,
+  to: Destination,
+): Promise<PlannedMove> {
+  const from = movable(server, to)
+  reachable(compute.cells.cell(from.cellId))
+  return { ...from, ...(await destination(tx, compute, server, to)) }
 }
 
 function sameMove(
@@ -86,16 +107,13 @@ function movable(
   return { cellId, formerState: vmState }
 }
 
-/**
- * The cell that the server is to go to; null: any. It is fixed for a server with volumes, which go there first. Throws
- * `conflict`, with the reasons, where no such cell can take the server: it is not stopped in vain.
- */
+/** The cell that can take the server, with its volumes. Throws `conflict`, with the reasons, where none can: it is not stopped in vain. */
 async function destination(
   tx: Tx,
   compute: Compute,
   server: ServerRecord,
   to: Destination,
-): Promise<CellId | null> {
+): Promise<Pick<PlannedMove, 'chosen' | 'hasVolumes'>> {
   const { id: serverId, projectId, cellId, flavor } = server
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) throw refusal(server, 'it is being deleted.')
@@ -114,7 +132,7 @@ async function destination(
   const placing = { serverId, projectId, spec, cells, tried: [], group: null }
   const { chosen, trace } = await chooseForServer(tx, compute, placing)
   if (chosen === undefined) throw refusal(server, whyNoCell(trace))
-  return volumes.length > 0 ? chosen.id : (to?.id ?? null)
+  return { chosen, hasVolumes: volumes.length > 0 }
 }
 
 function refusal({ id }: ServerRecord, why: string): Failure {

@@ -1,6 +1,11 @@
 import { openSession } from '../cloud/session.ts'
 import { allHosts } from '../hosts/all-hosts.ts'
 import { hostListing } from '../hosts/host-listing.ts'
+import {
+  type RemainingServer,
+  remainingServers,
+  remainingView,
+} from '../hosts/remaining-servers.ts'
 import { type Operation, operationListing } from '../operations/operation-listing.ts'
 import { type WaitOptions, waitForOperation } from '../operations/wait-for-operation.ts'
 import type { Operator } from '../operator.ts'
@@ -19,7 +24,8 @@ export interface DrainCellOptions extends WaitOptions {
 
 /**
  * Afterwards no new server is placed in the cell or on any of its hosts, and the operations are shown that end once the
- * hosts are empty; with `wait`, all have ended. A repeat continues those in progress. A dry run shows the hosts.
+ * hosts are empty; with `wait`, all have ended. A repeat continues those in progress. A dry run shows the hosts,
+ * or the servers with the cell to which each would go, or why it would not.
  */
 export async function drainCell(
   operator: Operator,
@@ -32,6 +38,14 @@ export async function drainCell(
   const hosts = await allHosts(session, cell.id)
   const show = async (view: View) => {
     operator.out.write(await rendered(view, options.output, styleFor(operator.out, operator.env)))
+  }
+  if (options.dryRun === true && options.toOtherCells === true) {
+    operator.err.write(
+      `This would disable cell ${cell.name}, drain its hosts, and move their servers to other cells. Hosts now: ${hosts.length}.\n`,
+    )
+    const servers: RemainingServer[] = []
+    for (const host of hosts) servers.push(...(await remainingServers(session, host, true)))
+    return show(remainingView(servers, true))
   }
   if (options.dryRun === true) {
     operator.err.write(`This would disable cell ${cell.name} and drain its hosts:\n`)

@@ -158,6 +158,7 @@ function addDraining(cell: Command, operator: Operator): void {
     './weir cell drain north --dry-run',
     "./weir cell drain north --reason 'new racks' --wait",
     './weir cell drain north --to-other-cells --parallel 10 --wait',
+    './weir cell drain north --to-other-cells --dry-run',
   )
     .description('Disable a cell and drain its hosts; a repeat continues the drains in progress')
     .option('--reason <text>', 'Reason, shown to operators')
@@ -167,7 +168,10 @@ function addDraining(cell: Command, operator: Operator): void {
       'Move at most so many servers of each host at a time (default: 2)',
       count,
     )
-    .option('--dry-run', 'Only list the hosts that would be drained')
+    .option(
+      '--dry-run',
+      'Only list the hosts that would be drained; with --to-other-cells their servers, and why one cannot move',
+    )
     .option('--wait', 'Wait until all hosts are empty')
     .option(
       '--timeout <seconds>',

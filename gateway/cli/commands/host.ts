@@ -85,7 +85,10 @@ function addDraining(host: Command, operator: Operator): void {
       'Begin no move after this time, and report what is left',
       seconds,
     )
-    .option('--dry-run', 'Only list the servers that would be moved, or waited for')
+    .option(
+      '--dry-run',
+      'Only list the servers that would be moved, or waited for; with --to-other-cells why one cannot move',
+    )
     .option('--wait', 'Wait until the host is empty')
     .option('--timeout <seconds>', 'Stop waiting after this time; the drain continues', seconds)
     .action(async (name: string, options: DrainOptions) => {

@@ -106,10 +106,12 @@ function addMoving(server: Command, operator: Operator): void {
     withView(server.command('move <server>')),
     './weir server move web --cell south --wait',
     "./weir server move web --reason 'north is full'",
+    './weir server move web --dry-run',
   )
     .description('Move a server to another cell; it is shut down meanwhile')
     .option('--cell <cell>', 'Cell to move it to (default: any other that can take it)')
     .option('--reason <text>', 'Reason, shown to operators')
+    .option('--dry-run', 'Only show to which cell it would go, or why it cannot be moved')
     .option('--wait', 'Wait until the server is in the other cell')
     .option('--timeout <seconds>', 'Stop waiting after this time; the move continues', seconds)
     .action(async (name: string, options: MoveOptions) => {

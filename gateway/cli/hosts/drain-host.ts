@@ -1,15 +1,12 @@
 import { Failure } from '#common/errors.ts'
-import type { operations } from '#openapi/federation.gen.ts'
-import type { AnswerOf } from '../cloud/service-client.ts'
-import { openSession, type Session } from '../cloud/session.ts'
+import { openSession } from '../cloud/session.ts'
 import { operationListing } from '../operations/operation-listing.ts'
 import { type WaitOptions, waitForOperation } from '../operations/wait-for-operation.ts'
 import type { Operator } from '../operator.ts'
-import { everyPage } from '../output/pages.ts'
 import { styleFor } from '../output/style.ts'
-import { fieldsView, type Listing, listView, rendered, type View } from '../output/view.ts'
+import { fieldsView, rendered, type View } from '../output/view.ts'
 import { findHost } from './find-host.ts'
-import type { Host } from './host-listing.ts'
+import { remainingServers, remainingView } from './remaining-servers.ts'
 
 export interface DrainOptions extends WaitOptions {
   readonly cell?: string
@@ -26,18 +23,6 @@ export interface DrainOptions extends WaitOptions {
   readonly deadline?: number
   /** None of its guests runs. */
   readonly evacuate?: true
-}
-
-type RemainingServer = AnswerOf<operations['listHostServers']>['servers'][number]
-
-const REMAINING: Listing<RemainingServer> = {
-  plural: 'servers',
-  nameOf: ({ id }) => id,
-  columns: [
-    { head: 'SERVER', of: ({ name }) => name },
-    { head: 'STATUS', of: ({ status }) => status },
-    { head: 'ID', of: ({ id }) => id },
-  ],
 }
 
 export interface EvacuateOptions
@@ -61,7 +46,7 @@ export async function evacuateHost(
 
 /**
  * Afterwards no new server goes to the host, its servers are being moved, and the operation that ends once it is empty is
- * shown; with `wait`, it has ended. A dry run shows which servers that is about.
+ * shown; with `wait`, it has ended. A dry run shows which servers that is about, and, where they may go to other cells, which of them can.
  */
 export async function drainHost(
   operator: Operator,
@@ -77,7 +62,9 @@ export async function drainHost(
     operator.err.write(
       `This would cordon ${host.name} and ${options.move ? 'move its servers' : 'wait until it is empty'}. Servers now: ${host.servers}.\n`,
     )
-    await show(await remainingView(session, host))
+    const isElsewhere = options.toOtherCells === true
+    const servers = await remainingServers(session, host, isElsewhere)
+    await show(remainingView(servers, isElsewhere))
     return
   }
   const { reason, move, parallel, liveOnly, toOtherCells, deadline, evacuate } = options
@@ -95,13 +82,4 @@ export async function drainHost(
   })
   if (options.wait === true) await waitForOperation(operator, operation.id, options)
   else await show(fieldsView(operation, operationListing(Date.now())))
-}
-
-async function remainingView({ federation }: Session, { id }: Host): Promise<View> {
-  const path = { host: id }
-  const servers = await everyPage(async (cursor) => {
-    const page = await federation.ask('get', '/v1/hosts/{host}/servers', { path, query: cursor })
-    return { items: page.servers, next: page.next }
-  })
-  return listView(servers, REMAINING)
 }
