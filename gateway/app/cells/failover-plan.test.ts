@@ -28,9 +28,15 @@ test('a cell is given up that no gateway has heard for as long as its operator s
   expect(given(silent({ isLost: true }))).toBe(false)
 })
 
-test('a cell is not given up whose hosts would go on, or that was never heard', () => {
+test('a cell is not given up whose hosts would go on', () => {
   expect(given(silent({ fenceAfterS: undefined }))).toBe(false)
-  expect(given(silent({ silentMs: undefined }))).toBe(false)
+})
+
+test('a cell that fell silent before this gateway began is given up as soon as this one has watched for long enough', () => {
+  const unheard = silent({ silentMs: undefined })
+  expect(given(unheard, 60_001)).toBe(true)
+  expect(given(unheard, 60_000)).toBe(false)
+  expect(given({ ...unheard, isSilentForAll: false })).toBe(false)
 })
 
 test('a gateway that heard most cells only a short while ago gives none up', () => {

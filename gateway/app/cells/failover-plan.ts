@@ -5,9 +5,9 @@ export interface WatchedCell {
   readonly id: CellId
   readonly isReachable: boolean
   readonly isLost: boolean
-  /** How long this gateway has not heard it; undefined: it never has. */
+  /** How long this gateway has not heard it; undefined: not since it began. */
   readonly silentMs: number | undefined
-  /** No gateway has heard it for the time that its operator set. */
+  /** Some gateway has heard it once, and none for the time that its operator set. */
   readonly isSilentForAll: boolean
   /** Null: never. */
   readonly recoverAfterS: number | null
@@ -30,8 +30,9 @@ export function planFailover(cells: readonly WatchedCell[], watchedMs: number): 
   const unreachable = known.filter(({ isReachable }) => !isReachable)
   const isBlind = unreachable.length * 2 > known.length
   const isDue = ({ recoverAfterS, fenceAfterS, silentMs, isSilentForAll }: WatchedCell) => {
-    if (recoverAfterS === null || fenceAfterS === undefined || silentMs === undefined) return false
-    return isSilentForAll && Math.min(silentMs, watchedMs) > 1_000 * recoverAfterS
+    if (recoverAfterS === null || fenceAfterS === undefined) return false
+    // A gateway that began after the cell fell silent has not heard it for as long as it has watched.
+    return isSilentForAll && Math.min(silentMs ?? watchedMs, watchedMs) > 1_000 * recoverAfterS
   }
   return { lose: isBlind ? [] : unreachable.filter(isDue).map(({ id }) => id), isBlind }
 }
