@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import { workContext } from '#common/context.ts'
 import { Database, type Transactional } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -38,7 +38,7 @@ const NO_NETWORK: ServerNetwork = {
   release: async () => {},
 }
 /** An image service that nothing is saved in. */
-const NO_IMAGES: ServerImages = {
+export const NO_IMAGES: ServerImages = {
   reserve: async () => {},
   withdraw: async () => {},
   fillTicket: () => 'ticket',
@@ -93,6 +93,7 @@ export class CoreEnv implements AsyncDisposable {
    */
   async core({
     onBus = () => {},
+    hears = this.cells,
     ...options
   }: {
     db?: Transactional
@@ -100,6 +101,11 @@ export class CoreEnv implements AsyncDisposable {
     isolated?: Pick<IsolatedRunner, 'run'>
     cellDeadlineMs?: number
     log?: Logger
+    clock?: Clock
+    network?: ServerNetwork
+    images?: ServerImages
+    /** Waits for heartbeats of these; absent: of all cells. */
+    hears?: readonly ScriptedCell[]
     onBus?: (nats: NatsConnection) => void
   } = {}): Promise<RunningCompute & { readonly nats: NatsConnection }> {
     const credentialsFile = await this.bus.gatewayCredentialsFile()
@@ -126,8 +132,8 @@ export class CoreEnv implements AsyncDisposable {
       ...options,
     })
     await waitFor(
-      'a heartbeat of every cell',
-      () => core.cells.cells().every((cell) => cell.isReachable),
+      'heartbeats of cells',
+      () => hears.every(({ id }) => core.cells.cell(id)?.isReachable === true),
       WAIT_MS,
     )
     return {

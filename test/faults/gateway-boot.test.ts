@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
@@ -8,6 +9,7 @@ import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
 import { readFeedPosition } from '#gateway/db/cell-mappings.ts'
 import { usagesOf } from '#gateway/db/quota-usages.ts'
+import { instanceMappings } from '#gateway/db/schema/servers.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
 import { HONEST_SUMMARY, type ScriptedCell } from '../env/scripted-cell.ts'
@@ -280,3 +282,24 @@ async function applied(cell: ScriptedCell): Promise<void> {
   const last = cell.rows.at(-1)!.n
   await expect.poll(async () => (await readFeedPosition(env.db, cell.id))?.position).toBe(last)
 }
+
+test('a gateway that has just begun waits for the cells that it may hear any moment', async () => {
+  const order = orderFor(north)
+  const { id } = order.servers[0]!.row
+  north.isPrompt = false
+  const [run] = await startServers(core, work(), order)
+  await run!.finished
+  await core[Symbol.asyncDispose]()
+  for (const cell of env.cells) await cell.vanish()
+  await env.db.orm
+    .update(instanceMappings)
+    .set({ isNotBuilt: true, notBuiltReason: 'No disk.' })
+    .where(eq(instanceMappings.serverId, id))
+
+  core = await env.core({ hears: [] })
+  const round = () => core.status().find(({ name }) => name === 'retry builds')
+  await waitFor('the first round', () => round()?.lastEndedAt, 10_000)
+  for (const cell of env.cells) cell.appear()
+
+  expect(await env.until(id, isActive)).toMatchObject({ cellId: south.id, attempt: 2, fault: null })
+})

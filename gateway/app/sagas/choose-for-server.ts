@@ -1,4 +1,5 @@
 import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
@@ -22,7 +23,10 @@ export interface Placing {
   readonly group: CellRequirements['group']
 }
 
-/** Chooses a cell for the server, by its request and its policy. Until the transaction ends no other choice can spoil this one. */
+/**
+ * Chooses a cell for the server, by its request and its policy. Until the transaction ends no other choice can spoil this one.
+ * Throws `unavailable` where none will do, and this gateway has begun so lately that it has not heard all of them yet.
+ */
 export async function chooseForServer(
   tx: Tx,
   deps: ComputeDeps,
@@ -40,5 +44,15 @@ export async function chooseForServer(
   if (policy?.rules.spread?.isRequired || policy?.rules.limits) queueProjectLock(tx, projectId)
   await lockSpanningNetworks(tx, cells, networks)
   const request = await cellRequest(tx, required, cells, tried)
-  return chooseCell(cells, request, choiceSources(deps))
+  const choice = chooseCell(cells, request, choiceSources(deps))
+  const unheard = choice.chosen === undefined && cells.find((cell) => mayBeHeard(deps, cell))
+  if (!unheard) return choice
+  throw new Failure('unavailable', `Cell ${unheard.name} has not been heard yet. Please try again.`)
+}
+
+function mayBeHeard(
+  { cells }: Pick<ComputeDeps, 'cells'>,
+  { id, isEnabled, isLost, isReachable }: Cell,
+): boolean {
+  return isEnabled && !isLost && !isReachable && !cells.isUnreachable(id)
 }
