@@ -28,12 +28,16 @@ export async function markSnapshot(tx: Tx, imageId: string, mark: SnapshotMark):
     .where(eq(images.id, imageId))
 }
 
-/** The id of the image that the server is shelved in; undefined while it is in none. */
-export async function shelvedImage(db: Executor, serverId: string): Promise<string | undefined> {
+/** The id of the image that the server is shelved in, or with `move` is kept in without a cell; undefined while it is in none. */
+export async function shelvedImage(
+  db: Executor,
+  serverId: string,
+  purpose: 'shelve' | 'move' = 'shelve',
+): Promise<string | undefined> {
   const [row] = await db.orm
     .select({ id: images.id })
     .from(images)
-    .where(and(eq(images.snapshotOf, serverId), eq(images.snapshotFor, 'shelve')))
+    .where(and(eq(images.snapshotOf, serverId), eq(images.snapshotFor, purpose)))
     .orderBy(desc(images.createdAt))
     .limit(1)
   return row?.id
@@ -137,7 +141,7 @@ const SAVING: readonly Task[] = [
   'shelving_image_uploading',
 ]
 
-/** Afterwards the image that the server is shelved in is kept until the server runs in another cell. */
+/** Afterwards the image that the server is shelved in, if it is, is kept until the server runs in another cell. */
 export async function keepForMove(tx: Tx, serverId: string): Promise<void> {
   await tx.orm
     .update(images)

@@ -5,16 +5,19 @@ import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#commo
 import { createLogger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
+import { takeFromLostCell } from '#gateway/app/cells/take-from-lost-cell.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { operationIds } from '#gateway/app/sagas/build-rounds.ts'
 import { type ChangeCellParams, changeCellSaga } from '#gateway/app/sagas/change-cell.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
 import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
+import { unneededSnapshots } from '#gateway/db/image-snapshots.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
 import { findRequestSpec } from '#gateway/db/request-specs.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { volumes } from '#gateway/db/schema/volumes.ts'
+import { beginServerMove, findServerMove } from '#gateway/db/server-moves.ts'
 import {
   queueAttached,
   queueAttachment,
@@ -188,6 +191,40 @@ test('a server that both refuse is in no cell with its image, and goes to the ce
   const operations = { deleteOperationId: newId<string>(), operationIds: operationIds() }
   await start({ ...server.params, ...operations, attempt: 4, fromCellId: null })
   await expectIn(south, server, 5)
+})
+
+test('a server whose cell is lost while it is offloaded goes to the other one with its disk', async () => {
+  const server = await offloaded()
+  const { serverId } = server.params
+  const take = (id: ChangeCellParams['serverId']) =>
+    env.db.transaction((tx) => takeFromLostCell(tx, core, core.cells.cell(north.id)!, id))
+  await take(serverId)
+  await env.until(serverId, ({ vmState, cellId }) => vmState === 'error' && cellId === null)
+  expect(await unneededSnapshots(env.db, 1_000)).not.toContain(server.imageId)
+  north.views.delete(serverId)
+
+  const params = { ...server.params, attempt: 2, fromCellId: null }
+  await core.sagas.start(changeCellSaga, { subject: serverId, params, work: work() })
+  await expectIn(south, server, 3)
+
+  const unsaved = await offloaded()
+  await env.db.orm.delete(images).where(eq(images.id, unsaved.imageId))
+  await take(unsaved.params.serverId)
+  const start = { ...unsaved.params, attempt: 2, fromCellId: null }
+  await expect(
+    core.sagas.start(changeCellSaga, { subject: start.serverId, params: start, work: work() }),
+  ).rejects.toMatchObject({
+    kind: 'not-found',
+    message: expect.stringContaining('was lost before'),
+  })
+
+  // The operation that was to move it ends with that.
+  const moved = { subjectId: start.serverId, subject: 'vm-0', cellId: north.id, toCellId: south.id }
+  const asked = { formerState: 'active', reason: null, userId: 'u', requestId: 'req-1' } as const
+  const id = await env.db.transaction((tx) => beginServerMove(tx, { ...moved, ...asked }))
+  await expect
+    .poll(() => findServerMove(env.db, id), { timeout: 30_000 })
+    .toMatchObject({ state: 'failed', message: expect.stringContaining('was lost before') })
 })
 
 test('a server whose image is gone, or that is not offloaded any more, does not leave its cell', async () => {

@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { findServer } from '../../db/find-server.ts'
+import { keepForMove } from '../../db/image-snapshots.ts'
 import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
 import { queueTakeFromCell } from '../../db/lost-cells.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
@@ -13,7 +14,7 @@ import { lostCell } from '../servers/boot/faults.ts'
 
 /**
  * Afterwards the server is no longer the lost cell's: gone if it was to be deleted, on its way to another cell if it
- * never ran, and else in no cell, in ERROR, because its disks are lost.
+ * never ran, and else in no cell, in ERROR, because its disks are lost; the image of a shelved one is kept.
  */
 export async function takeFromLostCell(
   tx: Tx,
@@ -32,8 +33,10 @@ export async function takeFromLostCell(
     return
   }
   const server = await findServer(tx, serverId)
-  if (server?.launchedAt === null) retryElsewhere(tx, cell, mapping)
-  else giveUp(tx, deps, cell, mapping)
+  if (server?.launchedAt === null) return retryElsewhere(tx, cell, mapping)
+  // A shelved server has its disk in an image, which the cell has not taken with it.
+  await keepForMove(tx, serverId)
+  giveUp(tx, deps, cell, mapping)
 }
 
 function retryElsewhere(

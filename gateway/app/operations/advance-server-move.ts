@@ -79,6 +79,8 @@ async function refused(
   if (kind === 'unavailable') return
   if (move.step === 'saving') await end(compute, move, 'failed', message)
   if (move.step === 'carrying') await turnBack(compute, move, message)
+  // In no cell, and in no image either.
+  if (move.step === 'changing' && kind === 'not-found') await end(compute, move, 'failed', message)
   const server = await findMovedServer(db, move.subjectId)
   if (move.step === 'changing' && server?.cellId === move.fromCellId)
     await beginMoveStep(db, move, { step: 'offloading', stepRequestId: newId(), failure: message })

@@ -27,7 +27,7 @@ import type { Target } from './next-cell.ts'
 export interface ChangeCellParams extends BuildParams {
   readonly serverId: InstanceId
   readonly attempt: number
-  /** The cell that has it, offloaded; null: none, after no cell could build it. */
+  /** The cell that has it, offloaded; null: none, after no cell could build it, or its cell was lost. */
   readonly fromCellId: CellId | null
   /** Null: any other. */
   readonly toCellId: CellId | null
@@ -102,12 +102,17 @@ async function savedDiskOf(
   { image: own, savedDisk, volumes = [] }: BuildSpec,
 ): Promise<NonNullable<BuildSpec['savedDisk']>> {
   if (fromCellId === null && savedDisk !== undefined) return savedDisk
-  // Its disk is a volume, which is there already.
+  // The disk of some is a volume, which is there already.
   const isInVolume = volumes.some(({ isRoot }) => isRoot === true)
-  const image = isInVolume ? own : await findShelvedImage(tx, serverId, own)
-  if (image === undefined || fromCellId === null)
+  const purpose = fromCellId === null ? 'move' : 'shelve'
+  const image = isInVolume ? own : await findShelvedImage(tx, serverId, own, purpose)
+  if (image !== undefined) return { image, home: fromCellId }
+  if (fromCellId !== null)
     throw new Failure('conflict', `The image that server ${serverId} was saved in is gone.`)
-  return { image, home: fromCellId }
+  throw new Failure(
+    'not-found',
+    `The cell of server ${serverId} was lost before the disk was saved. Recover that cell, or rebuild the server.`,
+  )
 }
 
 /** Throws `conflict`, with each filter's reason, where no cell can take the server. */
@@ -165,7 +170,8 @@ const leave: RemoteStep<ComputeDeps, ChangeCellParams> = {
  * quota it has. The cell that it left has nothing of it when the other begins. Where no other builds it, the one that it
  * left does; where that does not either, it is in ERROR in no cell, and its image is kept. Its volumes are in the cell that
  * is to build it: one that has some is in ERROR in no cell where that does not build it, and keeps them. Throws `conflict`
- * when no cell can be chosen, or volumes are elsewhere, and nothing has changed.
+ * when no cell can be chosen, or volumes are elsewhere, and `not-found` for a server in no cell that no image has been made
+ * of; nothing has changed then.
  */
 export const changeCellSaga: Saga<ComputeDeps, ChangeCellParams> = {
   name: 'change-cell',

@@ -5,13 +5,17 @@ import { shelvedImage } from '../../../db/image-snapshots.ts'
 import { findImage } from '../../../db/images.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 
-/** The image that a shelved server waits in, as it is built from it again; undefined: it is in none, or somebody has deleted that. */
+/**
+ * The image that a shelved server waits in, as it is built from it again, or with `move` one that is in no cell; undefined: it is
+ * in none, or somebody has deleted that.
+ */
 export async function findShelvedImage(
   db: Executor,
   serverId: string,
   own: BuildSpec['image'],
+  purpose: 'shelve' | 'move' = 'shelve',
 ): Promise<BuildSpec['image'] | undefined> {
-  const id = await shelvedImage(db, serverId)
+  const id = await shelvedImage(db, serverId, purpose)
   const image = id === undefined ? undefined : await findImage(db, id)
   return image && savedImage(image, own)
 }
