@@ -105,19 +105,20 @@ export async function takeReplica(
   return result.affectedRows === 1
 }
 
-/** Afterwards it is known how the try went. */
+/** Afterwards it is known how the try went; the next is later, unless somebody wants one since this one was taken. */
 export async function noteReplica(
   db: Executor,
   { serverId, cellId }: ServerReplica,
   { image, error, againS }: ReplicaNote,
 ): Promise<void> {
+  const { nextAt } = serverReplicas
   await db.orm
     .update(serverReplicas)
     .set({
       imageId: image?.id ?? null,
       imageAt: image?.at ?? null,
       lastError: error === null ? null : error.slice(0, ERROR_MAX),
-      nextAt: sql`now(3) + interval ${againS} second`,
+      nextAt: sql`if(${nextAt} > now(3), now(3) + interval ${againS} second, ${nextAt})`,
     })
     .where(isReplica(serverId, cellId))
 }

@@ -13,9 +13,15 @@ import { images } from '../../db/schema/image.ts'
 import { serverReplicas } from '../../db/schema/protections.ts'
 import { serverIndex } from '../../db/schema/servers.ts'
 import { findProtection, putProtection, removeProtection } from '../../db/server-protections.ts'
-import { dueReplicas, putReplica, replicaCellOf } from '../../db/server-replicas.ts'
+import {
+  dueReplicas,
+  hastenReplicas,
+  putReplica,
+  replicaCellOf,
+  takeReplica,
+} from '../../db/server-replicas.ts'
 import { sampleCell } from '../cells/testing.ts'
-import { replicate } from './replicate.ts'
+import { replicate, seeReplicas } from './replicate.ts'
 
 // Goal: whatever becomes of the cell, the server and its backups, it is known what the cell keeps, and it keeps nothing for ever.
 
@@ -28,7 +34,7 @@ let serverId: string
 let known: Cell
 /** What the cell is asked, and answers. */
 let asked: string[]
-let answer: () => object
+let answer: () => object | Promise<object>
 
 beforeAll(async () => {
   db = await globalDatabase('replicate')
@@ -67,14 +73,16 @@ async function step() {
     .update(serverReplicas)
     .set({ nextAt: new Date(0) })
     .where(isOurs)
-  const due = (await dueReplicas(db, 1_000)).find((each) => each.serverId === serverId)
+  const due = (await dueReplicas(db, 1_000)).filter((each) => each.serverId === serverId)
+  expect(await takeReplica(db, due[0]!)).toBe(true)
   const ask = (_cell: unknown, operation: string) => {
     asked.push(operation)
     return Promise.resolve().then(answer)
   }
   const cells = { cell: (id: string) => (id === away ? known : undefined) }
   const deps = { db, cells, askCell: ask, imageTicket: () => 'ticket' }
-  await replicate(deps as never, due!)
+  const [seen] = await seeReplicas(deps as never, due)
+  await replicate(deps as never, seen!)
   const [row] = await db.orm.select().from(serverReplicas).where(isOurs)
   return row && { imageId: row.imageId, lastError: row.lastError }
 }
@@ -116,6 +124,22 @@ test.each([
 
   const seen = await step()
   expect(seen).toEqual({ imageId: first, lastError: expect.stringMatching(why) })
+})
+
+test('a backup that is filled while the cell fetches the one before is due at once', async () => {
+  const first = await backUp(new Date(1_000))
+  answer = async () => {
+    await hastenReplicas(db, serverId)
+    return { state: 'cached', fetchedBytes: 8 }
+  }
+
+  expect(await step()).toEqual({ imageId: first, lastError: null })
+
+  const due = async () => (await dueReplicas(db, 1_000)).map((each) => each.serverId)
+  await expect.poll(due).toContain(serverId)
+  answer = () => ({ state: 'cached', fetchedBytes: 8 })
+  await step()
+  expect(await due()).not.toContain(serverId)
 })
 
 test('a cell that refuses says why', async () => {

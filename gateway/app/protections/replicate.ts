@@ -11,7 +11,7 @@ import {
   type ServerReplica,
   TAKEN_S,
 } from '../../db/server-replicas.ts'
-import { findOperatedCell, type OperatedCell } from '../cells/operated-cells.ts'
+import { listOperatedCells, type OperatedCell } from '../cells/operated-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
 import { whyUnusable } from './replica-cell.ts'
@@ -25,17 +25,43 @@ const FAILED_S = 30
 /** A cache may have lost what it keeps, and an image may have been deleted. */
 const LOOK_S = 300
 
+/** A replica, its cell, and what that is to keep. */
+export interface SeenReplica extends ServerReplica {
+  /** Undefined: it has left. */
+  readonly cell: OperatedCell | undefined
+  /** The newest that the server's recovery would use; undefined: there is none. */
+  readonly newest: Image | undefined
+}
+
+/** Looks up all that is needed of so many replicas, in as many statements as for one. */
+export async function seeReplicas(
+  { db, cells }: Pick<Deps, 'db' | 'cells'>,
+  replicas: readonly ServerReplica[],
+): Promise<readonly SeenReplica[]> {
+  if (replicas.length === 0) return []
+  const all = new Map((await listOperatedCells(db, cells)).map((cell) => [cell.id, cell]))
+  const servers = replicas.flatMap(({ server }) => server ?? [])
+  const newest = await newestSnapshots(db, servers)
+  // Asked for together, they are read together.
+  const found = await Promise.all([...newest.values()].map((id) => findImage(db, id)))
+  const images = new Map(found.flatMap((image) => (image === undefined ? [] : [[image.id, image]])))
+  return replicas.map((replica) => ({
+    ...replica,
+    cell: all.get(replica.cellId),
+    newest: images.get(newest.get(replica.serverId) ?? ''),
+  }))
+}
+
 /**
  * Takes it one step further: a cell at which a server is protected keeps its newest backup or snapshot, from which a recovery
  * would build it; any other cell lets go of what it has kept.
  */
-export async function replicate(deps: Deps, replica: ServerReplica): Promise<void> {
+export async function replicate(deps: Deps, replica: SeenReplica): Promise<void> {
   const { db } = deps
-  const cell = await cellOf(deps, replica)
   try {
     if (replica.server !== undefined)
-      return await noteReplica(db, replica, await keep(deps, replica, replica.server, cell))
-    await release(deps, replica, cell)
+      return await noteReplica(db, replica, await keep(deps, replica, replica.server))
+    await release(deps, replica)
   } catch (error) {
     if (!isFailure(error)) throw error
     if (replica.server === undefined && error.kind === 'unsupported')
@@ -55,12 +81,9 @@ const LET_GO = 'The cell has let go of it.'
  * A gateway that has just asked the cell to keep an image may be heard only now, so the cell is asked a second time, when that
  * gateway has ended.
  */
-async function release(
-  deps: Deps,
-  replica: ServerReplica,
-  cell: OperatedCell | undefined,
-): Promise<void> {
+async function release(deps: Deps, replica: SeenReplica): Promise<void> {
   const { db } = deps
+  const { cell } = replica
   // One that is lost may come back, with what it keeps.
   if (cell !== undefined) await letGo(deps, replica, cell)
   if (cell === undefined || replica.lastError === LET_GO) return removeReplica(db, replica)
@@ -71,10 +94,10 @@ const LASTING: ReadonlySet<ErrorKind> = new Set(['unsupported', 'not-found', 'in
 
 async function keep(
   deps: Deps,
-  replica: ServerReplica,
+  replica: SeenReplica,
   server: ReplicatedServer,
-  cell: OperatedCell | undefined,
 ): Promise<ReplicaNote> {
+  const { cell, newest: image } = replica
   const none = (error: string) => ({ image: null, error, againS: LOOK_S })
   if (cell === undefined) return none('The cell has left. Name another cell.')
   const { name } = cell
@@ -83,7 +106,6 @@ async function keep(
     await letGo(deps, replica, cell)
     return none(`The server itself is in cell ${name} now. Name another cell.`)
   }
-  const image = await newestOf(deps, server)
   if (image === undefined) {
     if (replica.imageId !== null) await letGo(deps, replica, cell)
     return none('There is no backup yet.')
@@ -118,12 +140,6 @@ async function pin(
   return { image, error, againS: FETCHING_S }
 }
 
-/** The newest that its recovery would use; undefined: there is none. */
-async function newestOf({ db }: Deps, server: ReplicatedServer): Promise<Image | undefined> {
-  const id = (await newestSnapshots(db, [server])).get(server.id)
-  return id === undefined ? undefined : findImage(db, id)
-}
-
 async function letGo(
   { askCell }: Deps,
   { serverId }: ServerReplica,
@@ -134,17 +150,4 @@ async function letGo(
 
 function keptBefore({ imageId, imageAt }: ServerReplica): ReplicaNote['image'] {
   return imageId === null || imageAt === null ? null : { id: imageId, at: imageAt }
-}
-
-/** Undefined: it has left. */
-async function cellOf(
-  { db, cells }: Deps,
-  { cellId }: ServerReplica,
-): Promise<OperatedCell | undefined> {
-  try {
-    return await findOperatedCell(db, cells, cellId)
-  } catch (error) {
-    if (isFailure(error, 'not-found')) return undefined
-    throw error
-  }
 }

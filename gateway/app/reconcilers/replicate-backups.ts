@@ -1,6 +1,6 @@
-import { dueReplicas, type ServerReplica, takeReplica } from '../../db/server-replicas.ts'
+import { dueReplicas, takeReplica } from '../../db/server-replicas.ts'
 import type { Compute } from '../compute.ts'
-import { replicate } from '../protections/replicate.ts'
+import { replicate, type SeenReplica, seeReplicas } from '../protections/replicate.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
 const EVERY_MS = 2_000
@@ -9,12 +9,13 @@ const BATCH = 100
 const CELL_ID_MAX = 28
 
 /** Cells keep the newest backups of the servers that are protected at them, and no others. */
-export function replicateBackups(compute: Compute): RowReconciler<ServerReplica> {
+export function replicateBackups(compute: Compute): RowReconciler<SeenReplica> {
   const { db } = compute
   return {
     name: 'replicate backups',
     everyMs: EVERY_MS,
-    due: () => dueReplicas(db, BATCH),
+    // What was seen here is what counts: a backup that is filled later makes the replica due again, so that it is not taken.
+    due: async () => seeReplicas(compute, await dueReplicas(db, BATCH)),
     keyOf: ({ serverId, cellId }) => `${serverId}${cellId.slice(0, CELL_ID_MAX)}`,
     work: async (replica) => {
       if (await takeReplica(db, replica)) await replicate(compute, replica)
