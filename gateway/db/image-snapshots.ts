@@ -43,16 +43,13 @@ export async function shelvedImage(
   return row?.id
 }
 
-/** Afterwards the image has the format that its host reported. */
+/** Afterwards the image has the formats of what its host has saved. */
 export async function formatSnapshot(
   db: Executor,
   imageId: string,
-  diskFormat: string,
+  formats: { readonly diskFormat: string; readonly containerFormat: string },
 ): Promise<void> {
-  await db.orm
-    .update(images)
-    .set({ diskFormat, containerFormat: 'bare' })
-    .where(eq(images.id, imageId))
+  await db.orm.update(images).set(formats).where(eq(images.id, imageId))
 }
 
 /** Frees a full image of its server or volume, unless that is shelved in it. Returns how many backups like it are to be kept. */

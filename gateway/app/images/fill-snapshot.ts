@@ -3,7 +3,7 @@ import type { Image } from '../../db/image.ts'
 import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
 import { hastenReplicas } from '../../db/server-replicas.ts'
-import { DISK_FORMATS } from './formats/format.ts'
+import { savedFormats } from './formats/format.ts'
 import type { Images } from './images.ts'
 import { removeImage } from './remove-image.ts'
 import { checkTicket } from './ticket.ts'
@@ -24,14 +24,14 @@ export interface SnapshotContent extends ContentUpload {
 export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<void> {
   const { imageId, ticket } = given
   checkTicket(images.ticketKey, { use: 'fill', ticket, imageId, nowMs: images.clock.now() })
-  const format = DISK_FORMATS.find((known) => known === given.diskFormat)
-  if (format === undefined)
+  const formats = savedFormats(given.diskFormat)
+  if (formats === undefined)
     throw new Failure('invalid', `The disk format '${given.diskFormat}' is not known.`)
   const image = await findImage(images.db, imageId)
   if (image === undefined) throw noSuchImage(imageId)
   if (image.status !== 'active') {
-    await formatSnapshot(images.db, imageId, format)
-    await fillWith(images, image, given, format)
+    await formatSnapshot(images.db, imageId, formats)
+    await fillWith(images, image, given, formats.diskFormat)
   }
   await settle(images, image)
 }

@@ -2,6 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { ImageId } from '#common/ids.ts'
 import type { Image } from '../../db/image.ts'
 import type { Requester } from '../requester.ts'
+import { hostFormat } from './formats/format.ts'
 import type { Images } from './images.ts'
 import { issueTicket } from './ticket.ts'
 import { visibleImage } from './visible-image.ts'
@@ -52,8 +53,7 @@ export async function imageForBoot(
   return {
     id: image.id as ImageId,
     name: image.name ?? '',
-    // What Glance calls a raw disk in a docker container is an archive that only a container engine reads.
-    diskFormat: image.containerFormat === 'docker' ? 'docker' : diskFormat,
+    diskFormat,
     sizeBytes: content.sizeBytes,
     sha256: content.sha256,
     sha512: content.sha512,
@@ -76,7 +76,8 @@ export function refuseLittleMemory(
 
 /** Throws `invalid` for an image that cannot be read. */
 function activeImage(image: Image) {
-  const { content, diskFormat, status } = image
+  const { content, status } = image
+  const diskFormat = hostFormat(image)
   if (status === 'active' && content !== null && diskFormat !== null) return { content, diskFormat }
   throw new Failure('invalid', `Image ${image.id} is not active.`)
 }

@@ -9,6 +9,7 @@ import { type CellRequest, imageReason } from '../cells/cell-filters.ts'
 import { findOperatedCell, type OperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
+import { hostFormat } from '../images/formats/format.ts'
 import { whyNotMovable } from '../placement-policies/users-may-move.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
@@ -65,7 +66,8 @@ async function imageToKeep(
 ): Promise<CellRequest['image']> {
   const newest = (await newestSnapshots(db, [{ id, projectId }])).get(id)
   const saved = newest === undefined ? undefined : await findImage(db, newest)
-  if (saved?.diskFormat != null) return { ...saved, diskFormat: saved.diskFormat }
+  const diskFormat = saved === undefined ? null : hostFormat(saved)
+  if (saved !== undefined && diskFormat !== null) return { ...saved, diskFormat }
   const request = await findRequestSpec(db, id)
   if (request === undefined) throw new Failure('conflict', `Instance ${id} is being deleted.`)
   return request.spec.image

@@ -14,6 +14,7 @@ import {
 import { listOperatedCells, type OperatedCell } from '../cells/operated-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
+import { hostFormat } from '../images/formats/format.ts'
 import { whyUnusable } from './replica-cell.ts'
 
 type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'imageTicket'>
@@ -117,8 +118,10 @@ async function pin(
   { askCell, imageTicket }: Deps,
   replica: ServerReplica,
   { name, reported }: OperatedCell,
-  { id, createdAt, content, diskFormat, properties }: Image,
+  newest: Image,
 ): Promise<ReplicaNote> {
+  const { id, createdAt, content, properties } = newest
+  const diskFormat = hostFormat(newest)
   const image = keptBefore(replica)
   const cell = reachable(reported)
   if (content === null || diskFormat === null)

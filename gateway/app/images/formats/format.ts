@@ -12,6 +12,29 @@ export const DISK_FORMATS = [
 ] as const
 export type DiskFormat = (typeof DISK_FORMATS)[number]
 
+/** What hosts call an archive that only a container engine reads, and Glance a raw disk in a docker container. */
+const DOCKER = 'docker'
+
+/** The format of an image as hosts know it; null while it has none. */
+export function hostFormat({
+  diskFormat,
+  containerFormat,
+}: {
+  readonly diskFormat: string | null
+  readonly containerFormat: string | null
+}): string | null {
+  return containerFormat === DOCKER ? DOCKER : diskFormat
+}
+
+/** The formats of what a host has saved, as the image service knows them; undefined for one that it cannot look into. */
+export function savedFormats(
+  hosts: string,
+): { readonly diskFormat: DiskFormat; readonly containerFormat: 'bare' | 'docker' } | undefined {
+  if (hosts === DOCKER) return { diskFormat: 'raw', containerFormat: DOCKER }
+  const diskFormat = DISK_FORMATS.find((known) => known === hosts)
+  return diskFormat && { diskFormat, containerFormat: 'bare' }
+}
+
 /** The required format of a content; 'any': every format that is harmless. */
 export type WantedFormat = DiskFormat | 'any'
 

@@ -3,6 +3,7 @@ import type { ImageId } from '#common/ids.ts'
 import type { Image } from '../../../db/image.ts'
 import { shelvedImage } from '../../../db/image-snapshots.ts'
 import { findImage } from '../../../db/images.ts'
+import { hostFormat } from '../../images/formats/format.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 
 /**
@@ -25,7 +26,8 @@ export function savedImage(
   image: Image,
   { kernel, ramdisk }: BuildSpec['image'],
 ): BuildSpec['image'] | undefined {
-  const { content, diskFormat, name, minDiskGb, minRamMb, properties } = image
+  const { content, name, minDiskGb, minRamMb, properties } = image
+  const diskFormat = hostFormat(image)
   if (content === null || diskFormat === null) return undefined
   const { sizeBytes, sha256, sha512 } = content
   return {
