@@ -160,9 +160,16 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
     expect(await guestsOf(other)).not.toContain(id)
   }
 
-  const untilMessage = (operation: string, message: string) =>
-    untilOperation(admin, operation, (each) => each.message?.includes(message) === true)
-  const VOLUMES_MOVE = 'Its volumes are moved'
+  const untilCarrying = (operation: string) =>
+    untilOperation(admin, operation, ({ message }) => message?.startsWith('Its volumes') === true)
+  /** The volume is saved, and the other cell is asked to make it. */
+  const untilMade = (id: string) =>
+    waitFor('the other cell to be asked', async () => {
+      const path = `${FEDERATION}/operations?state=running`
+      const { operations } = (await admin.get<{ operations: readonly Body[] }>(path)).body
+      const own = operations.find((each) => each['subject_id'] === id)
+      return own?.['message'] === 'The other cell makes it.'
+    })
 
   test('a server has its volumes along in another cell, as it had them, and takes them back', async () => {
     const server = await loaded()
@@ -258,7 +265,7 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
       return (await cellOfVolume(server.first)) === south.name
     })
     fail(south, 'createVolume', { do: 'hang' })
-    await untilMessage(operation, VOLUMES_MOVE)
+    await untilCarrying(operation)
 
     expect((await cancel(operation)).status).toBe(200)
     healAll()
@@ -289,8 +296,8 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
     const charged = await used()
     fail(south, 'createVolume', { do: 'hang' })
     const operation = await moving(server.id)
-    await untilMessage(operation, VOLUMES_MOVE)
-    await untilVolume(server.first, 'maintenance')
+    // Not while its host uploads to the gateway that is killed: killed-upload.test.ts does that.
+    await untilMade(server.first)
     const unshelved = await act(demo, server.id, { unshelve: null })
     expect(unshelved.status).toBe(409)
     expect(JSON.stringify(unshelved.body)).toContain('is on its way to another cell')
