@@ -30,6 +30,31 @@ test('nothing more is tried where the database is away, or the process stops', a
   await expect(forEachRow([1], { log, signal }, async () => undefined)).rejects.toThrow('stops')
 })
 
+test('rows are worked on at the same time, no more than may be, and none begins after the database is away', async () => {
+  const begun: number[] = []
+  let most = 0
+  let now = 0
+  const wait = async (row: number) => {
+    begun.push(row)
+    now += 1
+    most = Math.max(most, now)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    now -= 1
+    if (row === 2) throw new Error('this one')
+  }
+  const rows = [1, 2, 3, 4, 5]
+  expect(await forEachRow(rows, { log, parallel: 2 }, wait)).toBe(1)
+  expect([most, begun]).toEqual([2, rows])
+
+  begun.length = 0
+  const away = async (row: number) => {
+    await wait(row + 10)
+    throw new Failure('unavailable', 'away')
+  }
+  await expect(forEachRow(rows, { log, parallel: 2 }, away)).rejects.toThrow('away')
+  expect([now, begun]).toEqual([0, [11, 12]])
+})
+
 test('a failure that repeats is logged at once and then twice a minute, and its end once', async () => {
   let now = 0
   let rounds = 0

@@ -36,28 +36,44 @@ export interface RowOptions<Row> {
   readonly signal?: AbortSignal
   /** The name of a row in the log; absent: all its properties. */
   readonly nameOf?: (row: Row) => string
+  /** The most rows at a time; absent: one. */
+  readonly parallel?: number | undefined
 }
 
 /**
- * Does `work` for one row after another. A row at which it fails is logged, is left for the next round, and does not
- * hold up the others. Throws `unavailable`, which would happen to all rows. Returns how many are left.
+ * Does `work` for the rows in their order, some at a time. A row at which it fails is logged, is left for the next round, and
+ * does not hold up the others. Throws `unavailable`, which would happen to all rows, once no row is being worked on. Returns
+ * how many are left.
  */
 export async function forEachRow<Row>(
   rows: readonly Row[],
-  { log, signal, nameOf }: RowOptions<Row>,
+  { log, signal, nameOf, parallel = 1 }: RowOptions<Row>,
   work: (row: Row) => Promise<unknown>,
 ): Promise<number> {
+  let next = 0
   let left = 0
-  for (const row of rows) {
-    signal?.throwIfAborted()
-    try {
-      await work(row)
-    } catch (error) {
-      if (signal?.aborted === true || isFailure(error, 'unavailable')) throw error
-      left += 1
-      log.error({ row: nameOf?.(row) ?? row, ...errorFields(error) }, 'row left for the next round')
+  const worker = async () => {
+    while (next < rows.length) {
+      signal?.throwIfAborted()
+      const row = rows[next] as Row
+      next += 1
+      try {
+        await work(row)
+      } catch (error) {
+        if (signal?.aborted === true || isFailure(error, 'unavailable')) {
+          next = rows.length
+          throw error
+        }
+        left += 1
+        const named = { row: nameOf?.(row) ?? row, ...errorFields(error) }
+        log.error(named, 'row left for the next round')
+      }
     }
   }
+  const ended = await Promise.allSettled(
+    Array.from({ length: Math.min(parallel, rows.length) }, worker),
+  )
+  for (const each of ended) if (each.status === 'rejected') throw each.reason
   return left
 }
 

@@ -13,6 +13,8 @@ import type { RowReconciler } from './row-reconciler.ts'
 
 const EVERY_MS = 5_000
 const BATCH = 100
+/** Most of the time is waited for cells. */
+const PARALLEL = 10
 /** A server that cannot be saved now is tried again no later. */
 const AGAIN_MAX_S = 300
 /** By which its rotation knows the backups. */
@@ -24,6 +26,7 @@ export function backUpServers(compute: Compute): RowReconciler<ServerProtection>
     name: 'back up servers',
     everyMs: EVERY_MS,
     due: () => dueProtections(compute.db, BATCH),
+    parallel: PARALLEL,
     keyOf: ({ serverId }) => serverId,
     work: (protection) => backUp(compute, protection),
   }

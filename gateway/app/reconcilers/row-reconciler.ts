@@ -16,6 +16,8 @@ export interface RowReconciler<Row> {
   /** The name of the work on a row, in at most 64 characters of ASCII. */
   keyOf(row: Row): string
   work(row: Row): Promise<unknown>
+  /** The most rows at a time; absent: one. */
+  readonly parallel?: number
   /** Afterwards the row is not due any more; absent: it is stuck until an operator continues it. */
   readonly setAside?: (row: Row, why: string) => Promise<unknown>
   /** At the end of a round. */
@@ -67,7 +69,8 @@ async function round<Row>(
   const here = isolated === undefined ? [...trusted, ...suspect] : trusted
   let left = 0
   try {
-    left = await forEachRow(here, { log, signal }, (key) =>
+    const { parallel } = each
+    left = await forEachRow(here, { log, signal, parallel }, (key) =>
       withinTask({ setAside: (why) => setAside(each, guard, due.get(key)!, why) }, () =>
         each.work(due.get(key)!),
       ),
