@@ -1,4 +1,5 @@
 import type { AttachmentId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import type { StoreLack } from '#openapi/wire/volume.ts'
 import type { DiskImage, ImageFile, ImageSpec } from './driver.ts'
 
 /**
@@ -101,6 +102,8 @@ export interface StoreReport {
   readonly multiattach: boolean
   /** Volumes in it can be encrypted, with keys that its host is given for the time that it needs them. */
   readonly encrypts: boolean
+  /** What its engine cannot do; absent: nothing is known that it could not. */
+  readonly lacks?: readonly StoreLack[]
 }
 
 /** A volume that an instance has not any more: its guest has released it after the detach had been given up. A repeat of the detach ends this. */

@@ -1599,6 +1599,8 @@ export interface components {
                 readonly multiattach: boolean;
                 /** @description Volumes in it can be encrypted. */
                 readonly "weir:encrypts": boolean;
+                /** @description What its engine cannot do: `snapshots`, `extend-in-use`, `copy-in-use` (also into images), `copy-shared-in-use` (of a multiattach volume, also snapshots). */
+                readonly "weir:lacks": readonly string[];
                 /** @enum {string} */
                 readonly backend_state: "up" | "down";
             };

@@ -31,10 +31,11 @@ export async function readStores(db: Executor): Promise<readonly Store[]> {
     .leftJoin(storeHosts, eq(storeHosts.storeId, stores.id))
     .orderBy(asc(stores.id), asc(storeHosts.hostId))
   return [...Map.groupBy(rows, ({ store }) => store.id).values()].map((reached) => {
-    const { updatedAt: _, largestVolumeBytes, ...store } = reached[0]!.store
+    const { updatedAt: _, largestVolumeBytes, lacks, ...store } = reached[0]!.store
     return {
       ...store,
       ...(largestVolumeBytes !== null && { largestVolumeBytes }),
+      ...(lacks !== null && { lacks }),
       hostIds: reached.flatMap(({ hostId }) => (hostId === null ? [] : [hostId as HostId])),
     }
   })
@@ -55,8 +56,8 @@ export async function recordStores(
   reports: readonly WireStore[],
 ): Promise<void> {
   for (const report of reports) {
-    const { encrypts = false, largestVolumeBytes = null } = report
-    const shown = { ...report, encrypts, largestVolumeBytes, updatedAt: sql`now(3)` }
+    const { encrypts = false, largestVolumeBytes = null, lacks = null } = report
+    const shown = { ...report, encrypts, largestVolumeBytes, lacks, updatedAt: sql`now(3)` }
     const { id: _, ...changed } = shown
     await tx.orm.insert(stores).values(shown).onDuplicateKeyUpdate({ set: changed })
   }

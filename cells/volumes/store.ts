@@ -30,7 +30,7 @@ function roomGb(store: Store, ratio: number): number {
 /** A store as its cell offers it to gateways. */
 export function storeSummary(store: Store, hosts: HostRegistry, ratio: number): StoreSummary {
   const { id, name, engine, totalBytes, freeBytes, promisedGb, multiattach, hostIds } = store
-  const { unknownObjects, encrypts = false } = store
+  const { unknownObjects, encrypts = false, lacks } = store
   const known = hostIds.flatMap((hostId) => hosts.get(hostId) ?? [])
   return {
     id,
@@ -44,6 +44,7 @@ export function storeSummary(store: Store, hosts: HostRegistry, ratio: number): 
     unknownObjects,
     multiattach,
     encrypts,
+    ...(lacks !== undefined && { lacks }),
     isUp: known.some((host) => hosts.isUp(host)),
   }
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { EnvReader, SettingsError } from '#common/env.ts'
+import { STORE_LACKS, type StoreLack } from '#openapi/wire/volume.ts'
 import { METRIC_NAMES } from '../host-metrics.ts'
 import { resourceAmounts } from '../resource-amounts.ts'
 import { type Fault, parseFaults } from './faults.ts'
@@ -26,6 +27,8 @@ export interface FakeSettings {
    */
   readonly volumeStore?: string | undefined
   readonly volumeStoreGb: number
+  /** What the engine of its store is said to be unable to do, and refuses. */
+  readonly volumeStoreLacks?: readonly StoreLack[]
   /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
   readonly persist: boolean
   readonly faults: readonly Fault[]
@@ -48,12 +51,22 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     hostname: reader.text('hostname', hostname()),
     volumeStore: reader.optionalText('volume_store'),
     volumeStoreGb: reader.integer('volume_store_gb', 10_000, 1),
+    volumeStoreLacks: lacksFrom(reader.list('volume_store_lacks')),
     persist: reader.boolean('persist', true),
     faults: parseFaults(reader.text('faults', '[]')),
     faultsFile: reader.optionalText('faults_file'),
   }
   reader.finish()
   return read
+}
+
+/** Throws an error that names the invalid one. */
+function lacksFrom(names: readonly string[]): readonly StoreLack[] {
+  return names.map((name) => {
+    const lack = STORE_LACKS.find((each) => each === name)
+    if (lack !== undefined) return lack
+    throw new SettingsError([`volume_store_lacks: ${name} is not one of ${STORE_LACKS.join(', ')}`])
+  })
 }
 
 /** Pairs such as `cpu.percent=20`. Throws an error that names the invalid pair. */

@@ -147,10 +147,16 @@ export class VolumeFolder {
 
   /** There is no content to change. Throws `not-found`, and `conflict` while a guest has the volume open. */
   revert(id: VolumeId, snapshot: VolumeSnapshotId): void {
-    if (!this.get(id).snapshots.includes(snapshot))
+    const { snapshots } = this.get(id)
+    if (this.openers(id).length > 0) throw new Failure('conflict', `A guest has volume ${id} open.`)
+    if (!snapshots.includes(snapshot))
       throw new Failure('not-found', `Snapshot ${snapshot} could not be found in its store.`)
-    if (readdirSync(join(this.#folderOf(id), 'openers')).length > 0)
-      throw new Failure('conflict', `A guest has volume ${id} open.`)
+  }
+
+  /** Whose guests have the volume open, which is there. */
+  openers(id: VolumeId): readonly Opener[] {
+    const folder = join(this.#folderOf(id), 'openers')
+    return readdirSync(folder).flatMap((name) => readOpener(join(folder, name)) ?? [])
   }
 
   removeSnapshot(id: VolumeId, snapshot: VolumeSnapshotId): void {

@@ -6,6 +6,7 @@ import type { FaultyMethod } from './faults.ts'
 import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { simulatedDisk } from './simulated-disk.ts'
+import { refuseLacking } from './store-lacks.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
 /** Volumes that have a size and no content. */
@@ -26,9 +27,12 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
     },
     create: (spec, signal) =>
-      onVolume('createVolume', spec, signal, () =>
-        folder.make(spec.id, sizeOf(folder, spec), spec.encryption !== undefined),
-      ),
+      onVolume('createVolume', spec, signal, () => {
+        const { from } = spec
+        if (from !== undefined && 'volume' in from && !('snapshot' in from))
+          refuseLacking(host, folder, 'copy', from.volume)
+        folder.make(spec.id, sizeOf(folder, spec), spec.encryption !== undefined)
+      }),
     destroy: (volume, signal) =>
       onVolume('destroyVolume', volume, signal, () => folder.remove(volume.id)),
     async list(store, signal) {
@@ -36,11 +40,20 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('listVolumes', undefined, signal, () => folder.list())
     },
     extend: (volume, bytes, signal) =>
-      onVolume('extendVolume', volume, signal, () => folder.grow(volume.id, bytes)),
+      onVolume('extendVolume', volume, signal, () => {
+        refuseLacking(host, folder, 'extend', volume.id)
+        folder.grow(volume.id, bytes)
+      }),
     snapshot: (volume, snapshot, signal) =>
-      onVolume('snapshotVolume', volume, signal, () => folder.keepSnapshot(volume.id, snapshot)),
+      onVolume('snapshotVolume', volume, signal, () => {
+        refuseLacking(host, folder, 'snapshot', volume.id)
+        folder.keepSnapshot(volume.id, snapshot)
+      }),
     export: (volume, _format, signal) =>
-      onVolume('exportVolume', volume, signal, () => exported(folder, volume.id)),
+      onVolume('exportVolume', volume, signal, () => {
+        refuseLacking(host, folder, 'copy', volume.id)
+        return exported(folder, volume.id)
+      }),
     revert: (volume, snapshot, signal) =>
       onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
     destroySnapshot: (volume, snapshot, signal) =>
@@ -185,6 +198,7 @@ function freeDevice(guest: FakeGuest): string {
 
 function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport {
   const isShared = host.settings.volumeStore !== undefined
+  const { volumeStoreLacks: lacks } = host.settings
   return {
     id,
     name: 'fake',
@@ -194,6 +208,7 @@ function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport
     isShared,
     multiattach: true,
     encrypts: true,
+    ...(lacks !== undefined && { lacks }),
   }
 }
 

@@ -38,6 +38,8 @@ export const StoreSummary = Type.Object({
   multiattach: Type.Boolean(),
   /** Volumes in it can be encrypted; absent: they cannot, or the cell is of a release that did not know encryption. */
   encrypts: Type.Optional(Type.Boolean()),
+  /** What its engine cannot do (`STORE_LACKS`); absent: nothing, or the cell is of a release that did not say. */
+  lacks: Type.Optional(Type.Array(Type.String())),
   /** False: no host that is up reaches it. */
   isUp: Type.Boolean(),
 })

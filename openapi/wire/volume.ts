@@ -8,6 +8,25 @@ import { OneOf, Uuid } from './scalars.ts'
 const StoreId = Type.String({ minLength: 1, maxLength: 255 })
 const Bytes = Type.Integer({ minimum: 0 })
 
+/**
+ * What the engine of a store may be unable to do, so that requests for it are refused at once. A store of a later release
+ * may lack what is not in this list.
+ */
+export const STORE_LACKS = [
+  /** It makes no snapshots. */
+  'snapshots',
+  /** It extends volumes only while no server uses them. */
+  'extend-in-use',
+  /** It copies volumes, to others and into images, only while no server uses them. */
+  'copy-in-use',
+  /** Of a volume that several servers may use it makes snapshots and copies only while none uses it. */
+  'copy-shared-in-use',
+] as const
+export type StoreLack = (typeof STORE_LACKS)[number]
+
+/** Absent: it lacks nothing, or the host is of a release that did not say. */
+export const StoreLacks = Type.Optional(Type.Array(Type.String()))
+
 /** A store as its host sees it. */
 export const WireStore = Type.Object({
   id: StoreId,
@@ -24,6 +43,7 @@ export const WireStore = Type.Object({
   multiattach: Type.Boolean(),
   /** Volumes in it can be encrypted; absent: they cannot. */
   encrypts: Type.Optional(Type.Boolean()),
+  lacks: StoreLacks,
 })
 export type WireStore = Static<typeof WireStore>
 

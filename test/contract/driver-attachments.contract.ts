@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ImageId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec } from '#drivers/volumes.ts'
+import type { StoreLack } from '#openapi/wire/volume.ts'
 import { bytesOf, type VolumesWorld } from './volumes-world.ts'
 
 /** The name of a disk other than the first. */
@@ -11,6 +12,7 @@ const SECOND = /^\/dev\/[a-z]{2}[b-z]$/
 export function driverAttachmentsContract(world: VolumesWorld): void {
   const { spawned, signal, volumes, reportOf, newVolume, newGuest, attachment, ready, refused } =
     world
+  const { lacks } = world
 
   describe('attachments', () => {
     test('attach() may be repeated and survives a stop, a start and a reboot; detach() too', async () => {
@@ -27,7 +29,7 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       await refused(volumes().destroy(volume, signal()), 'conflict')
       await refused(world.neighbour.volumes!.destroy(volume, signal()), 'conflict')
       const snapshot = newId<VolumeSnapshotId>()
-      if (world.harness.snapshots !== false) await volumes().snapshot(volume, snapshot, signal())
+      if (!lacks('snapshots')) await volumes().snapshot(volume, snapshot, signal())
       for (const each of [volumes(), world.neighbour.volumes!])
         await refused(each.revert(volume, snapshot, signal()), 'conflict')
       await volumes().destroySnapshot(volume, snapshot, signal())
@@ -84,7 +86,7 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
     })
 
     test('a volume in use is neither extended nor copied where its store cannot, and stays as it is', async () => {
-      if (world.harness.changesInUse !== false) return
+      if (!lacks('extend-in-use') || !lacks('copy-in-use')) return
       const [id, volume] = [await newGuest(), await newVolume()]
       await world.harness.content?.write(volume, 'in use')
       await volumes().attach(id, attachment(volume), signal())
@@ -103,7 +105,8 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
     })
 
     test('a volume in use is extended, and a snapshot of it and a copy are made', async () => {
-      if (world.harness.changesInUse === false) return
+      if (['snapshots', 'extend-in-use', 'copy-in-use'].some((each) => lacks(each as StoreLack)))
+        return
       const [id, volume] = [await newGuest(), await newVolume()]
       await world.harness.content?.write(volume, 'in use')
       await volumes().attach(id, attachment(volume), signal())
@@ -120,6 +123,25 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       if (world.harness.content === undefined) return
       expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('in use')
       expect((await bytesOf(disk)).toString('latin1', 0, 3)).toBe('QFI')
+    })
+
+    test('a volume that guests may share is kept and copied while one has it, unless its store cannot', async () => {
+      if (!world.store.multiattach || lacks('snapshots') || lacks('copy-in-use')) return
+      const [id, volume] = [await newGuest(), await newVolume()]
+      await volumes().attach(id, attachment(volume, { isShared: true }), signal())
+      const copy = { ...world.newRef(), bytes: world.unit, from: { volume: volume.id } }
+      const works = [
+        () => volumes().snapshot(volume, newId(), signal()),
+        () => volumes().create(copy, signal()),
+        async () => (await volumes().export(volume, 'raw', signal()))[Symbol.asyncDispose](),
+      ]
+
+      for (const work of works)
+        if (lacks('copy-shared-in-use')) await refused(work(), 'conflict')
+        else await work()
+
+      const { snapshots } = (await reportOf(volume))!
+      expect(snapshots).toHaveLength(lacks('copy-shared-in-use') ? 0 : 1)
     })
 
     test('a guest keeps its volumes through a rebuild and a resize', async () => {

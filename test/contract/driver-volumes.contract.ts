@@ -8,7 +8,7 @@ import { bytesOf, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 export function driverVolumesContract(name: string, start: () => Promise<VolumesHarness>): void {
   describe(`the ${name} driver keeps the contract of volumes`, () => {
     const world = volumesWorld(start)
-    const { signal, volumes, reportOf, newRef, newVolume, refused } = world
+    const { signal, volumes, reportOf, newRef, newVolume, refused, lacks } = world
 
     describe('stores', () => {
       test('a store is the same on every host that reaches it, and after a restart', async () => {
@@ -156,7 +156,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
 
       test('a snapshot that its store cannot make is refused, and the volume stays as it is', async () => {
-        if (world.harness.snapshots !== false) return
+        if (!lacks('snapshots')) return
         const volume = await newVolume()
 
         const snapshot = newId<VolumeSnapshotId>()
@@ -168,7 +168,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
 
       test('a snapshot holds one moment, may be repeated, and is a source', async () => {
-        if (world.harness.snapshots === false) return
+        if (lacks('snapshots')) return
         const source = await newVolume()
         const snapshot = newId<VolumeSnapshotId>()
         await world.harness.content?.write(source, 'before')
@@ -188,7 +188,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
 
       test('revert() brings the content of a snapshot back, may be repeated, and keeps the size', async () => {
-        if (world.harness.snapshots === false) return
+        if (lacks('snapshots')) return
         const volume = await newVolume()
         const snapshot = newId<VolumeSnapshotId>()
         await world.harness.content?.write(volume, 'before')

@@ -16,14 +16,14 @@ const images = new TestImages()
 const image = images.add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
 const signal = () => AbortSignal.timeout(10_000)
 
-async function startFake(): Promise<VolumesHarness> {
+async function startFake(settings: Readonly<Record<string, string>> = {}): Promise<VolumesHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-fake-'))
   const volumeStore = join(folder, 'store')
   const cellId = newId<CellId>()
   const open = async (name: string, owner: { readonly cellId: CellId; readonly hostId: HostId }) =>
     createFakeDriver(
       { stateDirectory: join(folder, name), owner },
-      fakeSettings({ volume_store: volumeStore }),
+      fakeSettings({ volume_store: volumeStore, ...settings }),
     )
   const own = { cellId, hostId: newId<HostId>() }
   const namesOf = async (id: VolumeId) =>
@@ -47,6 +47,12 @@ async function startFake(): Promise<VolumesHarness> {
 }
 
 driverVolumesContract('fake', startFake)
+driverVolumesContract('fake (whose store can do little)', () =>
+  startFake({ volume_store_lacks: 'snapshots,extend-in-use,copy-in-use' }),
+)
+driverVolumesContract('fake (whose store copies nothing that is shared)', () =>
+  startFake({ volume_store_lacks: 'copy-shared-in-use' }),
+)
 driverVolumeMovesContract('fake', async () => {
   const world = await startFake()
   const [here, there] = [await world.open(), await world.openNeighbour()]

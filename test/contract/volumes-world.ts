@@ -4,6 +4,7 @@ import { waitFor } from '#common/wait-for.ts'
 import type { DiskImage, Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { AttachmentSpec, StoreReport, VolumeRef, VolumeSpec } from '#drivers/volumes.ts'
+import type { StoreLack } from '#openapi/wire/volume.ts'
 import type { DriverHarness } from './drivers.contract.ts'
 
 /** The world of a driver with volumes: `open` gives a host that reaches one store, which other hosts reach, too. */
@@ -36,10 +37,6 @@ export interface VolumesHarness extends DriverHarness {
   readonly storeName?: string
   /** False: a volume that was extended does not go back to an earlier snapshot; absent: it does. */
   readonly revertsExtended?: false
-  /** False: its store makes no snapshots; absent: it does. */
-  readonly snapshots?: false
-  /** False: volumes are neither extended nor copied while a guest has them; absent: they are. */
-  readonly changesInUse?: false
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }
@@ -147,6 +144,8 @@ export function volumesWorld(start: () => Promise<VolumesHarness>) {
       return unit()
     },
     storesOf,
+    /** Whether the store says that it cannot do this. */
+    lacks: (what: StoreLack) => store.lacks?.includes(what) === true,
     /** Destroyed after the test, on its host. */
     spawned,
     signal,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ApiClient } from '../env/api/client.ts'
+import type { Microversion } from '#openapi/microversions.ts'
+import type { ApiClient, Loose } from '../env/api/client.ts'
 import { createServer, deleteServer, SERVERS, untilStatus } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
@@ -97,14 +98,21 @@ describe.skipIf(why !== undefined)(
       await demo.post(`${SERVERS}/${server}/os-volume_attachments`, attachment)
       await expect.poll(() => statusOf(small), poll).toBe('in-use')
 
-      const snapshot = { snapshot: { volume_id: large, name: 'moment' } }
-      const taken = await demo.post<{ snapshot: { id: string } }>(`${V3}/snapshots`, snapshot)
-      const path = `${V3}/snapshots/${taken.body.snapshot.id}`
-      const snapshotStatus = async () =>
-        (await demo.get<{ snapshot: { status: string } }>(path)).body.snapshot.status
-      await expect.poll(snapshotStatus, poll).toBe('error')
-      await demo.delete(path)
-      await expect.poll(async () => (await demo.get(path)).status, poll).toBe(404)
+      const refused = async (path: string, body: object, version: Microversion = '3.0') => {
+        const { status, body: said } = await demo.post<Loose>(`${V3}/${path}`, body, { version })
+        return `${status} ${JSON.stringify(said)}`
+      }
+      for (const volume_id of [large, small])
+        expect(await refused('snapshots', { snapshot: { volume_id, force: true } })).toMatch(
+          /^400 .*makes no snapshots/,
+        )
+      expect(await refused('volumes', { volume: { size: 1, source_volid: small } })).toMatch(
+        /^400 .*copies no volume that a server uses/,
+      )
+      const extend = { 'os-extend': { new_size: 2 } }
+      expect(await refused(`volumes/${small}/action`, extend, '3.42')).toMatch(
+        /^400 .*extends no volume that a server uses/,
+      )
       expect(await statusOf(large)).toBe('available')
 
       await deleteServer(demo, server)

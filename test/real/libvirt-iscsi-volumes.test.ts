@@ -46,8 +46,6 @@ async function startWorld(): Promise<World> {
     leaveHalf,
     volumeLeftovers: leftovers,
     content: { read, write },
-    snapshots: false,
-    changesInUse: false,
     // Its guests have no operating system.
     guestsRelease: false,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

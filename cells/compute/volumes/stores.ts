@@ -19,7 +19,9 @@ export async function reachedStores({ driver, log }: Compute): Promise<WireStore
   const signal = AbortSignal.timeout(STORES_TIMEOUT_MS)
   try {
     const stores = await driver.volumes.stores(signal)
-    return stores.map((store) => ({ ...store })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return stores
+      .map(({ lacks, ...store }) => ({ ...store, ...(lacks && { lacks: [...lacks] }) }))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
   } catch (error) {
     // The report says of a backend that is away why.
     if (!isFailure(error, 'unavailable'))

@@ -1,4 +1,13 @@
-import { bigint, boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import {
+  bigint,
+  boolean,
+  index,
+  int,
+  json,
+  mysqlTable,
+  primaryKey,
+  text,
+} from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** A storage engine that hosts of this cell reach, as the last of them reported it. */
@@ -13,6 +22,8 @@ export const stores = mysqlTable('stores', {
   isShared: boolean('is_shared').notNull(),
   multiattach: boolean('multiattach').notNull(),
   encrypts: boolean('encrypts').notNull().default(false),
+  /** What its engine cannot do; null: nothing is known that it could not. */
+  lacks: json('lacks').$type<string[]>(),
   /** The sum of the sizes of its volumes and their snapshots; a claim raises it by one conditional update. */
   promisedGb: bigint('promised_gb', { mode: 'number' }).notNull().default(0),
   /** Volumes and snapshots with the cell's stamp that the cell did not know at its last look. */

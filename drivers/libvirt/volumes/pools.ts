@@ -157,6 +157,7 @@ export class Pools {
     return {
       ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
       encrypts: true,
+      lacks: ['copy-shared-in-use'],
       ...{ totalBytes: blocks * bsize, freeBytes: bavail * bsize },
     }
   }

@@ -65,10 +65,11 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
 /** What the host reports of a store, and nothing of how it reaches it. */
 function reportOf(store: FoundStore): StoreReport {
   const { id, name, engine, totalBytes, freeBytes, isShared, multiattach, encrypts } = store
-  const { largestVolumeBytes } = store
+  const { largestVolumeBytes, lacks } = store
   return {
     ...{ id, name, engine, totalBytes, freeBytes, isShared, multiattach, encrypts },
     ...(largestVolumeBytes !== undefined && { largestVolumeBytes }),
+    ...(lacks !== undefined && { lacks }),
   }
 }
 

@@ -39,6 +39,7 @@ function poolView({ cell, store }: CellStore, isDetailed: boolean) {
       allocated_capacity_gb: store.promisedGb,
       multiattach: store.multiattach,
       'weir:encrypts': store.encrypts === true,
+      'weir:lacks': store.lacks ?? [],
       backend_state: store.isUp ? ('up' as const) : ('down' as const),
     },
   }

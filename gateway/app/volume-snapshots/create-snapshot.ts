@@ -9,6 +9,7 @@ import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { createVolumeSnapshotSaga } from '../sagas/create-volume-snapshot.ts'
 import { chargeVolumes } from '../volumes/quotas.ts'
+import { refuseUnable } from '../volumes/store-abilities.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { refuseUnreachable, showVolume } from '../volumes/volumes.ts'
 import { snapshotNotFound } from './snapshots.ts'
@@ -24,8 +25,8 @@ export interface NewSnapshotRequest
 
 /**
  * Afterwards the snapshot is promised, and its quota charged. A repeat under the same key returns the first snapshot.
- * Throws `not-found` for the volume, `invalid` in a status that forbids it, `over-quota`, `conflict` when the volume has
- * just grown, and `unavailable` while its cell is unreachable: a snapshot is of now.
+ * Throws `not-found` for the volume, `invalid` in a status that forbids it and for a store that cannot make it, `over-quota`,
+ * `conflict` when the volume has just grown, and `unavailable` while its cell is unreachable: a snapshot is of now.
  */
 export async function createSnapshot(
   compute: Compute,
@@ -49,6 +50,7 @@ async function accept(
   const volume = await showVolume(compute, context, volumeId)
   refuseUnfit(volume, mayBeInUse)
   refuseUnreachable(compute, volume)
+  refuseUnable(compute, volume, 'snapshot')
   const { projectId, typeId, sizeGb, cellId } = volume
   const id = newId<VolumeSnapshotId>()
   const sagaId = newId<SagaId>()
@@ -57,6 +59,7 @@ async function accept(
     const now = await lockVolume(tx, volume.id)
     if (now === undefined) throw new Failure('not-found', `Volume ${volume.id} could not be found.`)
     refuseUnfit(now, mayBeInUse)
+    refuseUnable(compute, now, 'snapshot')
     if (now.sizeGb !== sizeGb)
       throw new Failure('conflict', `Volume ${volume.id} has just changed. Try again.`)
     const of = { projectId, typeId, volumeId: volume.id, sizeGb, cellId }

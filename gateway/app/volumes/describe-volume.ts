@@ -9,7 +9,7 @@ import { defaultType } from './default-types.ts'
 import { refuseLargeVolume } from './quotas.ts'
 import { encryptionOf } from './type-encryption.ts'
 import { typeNamed } from './types.ts'
-import { findSource, refuseUnlike, type WantedSource } from './volume-source.ts'
+import { findSource, refuseUnfitStore, refuseUnlike, type WantedSource } from './volume-source.ts'
 
 /** The services that a new volume needs. */
 export interface VolumeDeps {
@@ -50,6 +50,8 @@ export async function describeVolume(
   const { found, type, encryption, sizeGb, zone } = await settleRequest(deps, context, request)
   const specs = type?.extraSpecs ?? {}
   refuseSharedEncrypted(type?.id, specs, encryption)
+  const like = found?.like ?? null
+  if (like !== null) refuseUnfitStore(like, type?.id, { specs, encryption })
   await refuseLargeVolume(deps.compute.db, projectId, sizeGb)
   refuseUnknownZone(deps.compute, zone)
   const row = {

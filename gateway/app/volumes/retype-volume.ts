@@ -6,6 +6,7 @@ import type { RequestContext } from '../request-context.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import { isAllowed, isShared } from './choose-cell.ts'
 import { chargeVolumes, refundVolumes } from './quotas.ts'
+import { storeOf } from './store-abilities.ts'
 import { encryptionOf } from './type-encryption.ts'
 import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
@@ -62,9 +63,9 @@ function refuseUnfit(volume: Volume, type: VolumeType): void {
 }
 
 function refuseAnotherStore(compute: Compute, volume: Volume, type: VolumeType): void {
-  const { id, cellId, storeId, storeName } = volume
+  const { id, cellId, storeName } = volume
   const cell = cellId === null ? undefined : compute.cells.cell(cellId)
-  const store = cell?.summary?.stores?.find((each) => each.id === storeId)
+  const store = storeOf(compute, volume)
   if (store === undefined)
     throw new Failure(
       'unavailable',

@@ -8,6 +8,7 @@ import type { RequestContext } from '../request-context.ts'
 import { uploadVolumeSaga } from '../sagas/upload-volume.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
+import { refuseUnable } from './store-abilities.ts'
 import type { Volume } from './volume.ts'
 import { refuseUnreachable, showVolume } from './volumes.ts'
 
@@ -36,7 +37,7 @@ const CORE: ReadonlySet<string> = new Set([
 
 /**
  * Afterwards the volume is being uploaded to a new image. Returns the volume and the image's id. Throws `not-found`;
- * `invalid` for a format that is not made, and in a status that forbids it; `forbidden` for a public image; `over-quota`;
+ * `invalid` for a format that is not made, in a status that forbids it and for a store that does not do it then; `forbidden` for a public image; `over-quota`;
  * `unavailable` while its cell is unreachable.
  */
 export async function uploadVolume(
@@ -62,6 +63,7 @@ export async function uploadVolume(
       `Invalid volume: Volume ${volume.id} is used by several servers. Detach it from all but one to upload it.`,
     )
   refuseUnreachable(compute, volume)
+  refuseUnable(compute, volume, 'upload')
   const order = orderOf(volume, { ...request, diskFormat })
   const params = {
     ...{ volumeId: volume.id, operationId: newId<string>(), order, diskFormat },

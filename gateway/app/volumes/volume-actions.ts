@@ -11,6 +11,7 @@ import { deleteVolumeSnapshotSaga } from '../sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '../sagas/extend-volume.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import { chargeVolumes, refuseLargeVolume } from './quotas.ts'
+import { refuseUnable } from './store-abilities.ts'
 import { DELETABLE, type Volume, type VolumeStatus } from './volume.ts'
 import { refuseUnreachable, showVolume } from './volumes.ts'
 
@@ -72,7 +73,7 @@ function notDeletable(): Failure {
 
 /**
  * Afterwards the volume is being extended to that size, and the quota counts it. Throws `invalid` for a size that is
- * not larger and in a status that forbids it, `over-quota`, and `unavailable` while its cell is unreachable.
+ * not larger, in a status that forbids it and for a store that does not do it then, `over-quota`, and `unavailable` while its cell is unreachable.
  */
 export async function extendVolume(
   compute: Compute,
@@ -94,6 +95,7 @@ export async function extendVolume(
       `Invalid input received: New size for extend must be greater than current size. (current: ${fromGb}, extended: ${toGb}).`,
     )
   refuseUnreachable(compute, volume)
+  refuseUnable(compute, volume, 'extend')
   await refuseLargeVolume(compute.db, volume.projectId, toGb)
   const params = {
     ...{ volumeId: volume.id, operationId: newId<string>(), fromGb, toGb },

@@ -1,12 +1,16 @@
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
+import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
+import type { NewVolume } from '../../db/volumes.ts'
 import { findVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { showSnapshot } from '../volume-snapshots/snapshots.ts'
+import { isShared } from './choose-cell.ts'
 import type { VolumeDeps } from './describe-volume.ts'
 import { imageSource } from './image-source.ts'
+import { refuseUnable, storeOf } from './store-abilities.ts'
 import type { StoredSource, Volume } from './volume.ts'
 import { refuseUnreachable, showVolume } from './volumes.ts'
 
@@ -37,6 +41,8 @@ export interface LikeSource {
   readonly storeName: string | null
   /** Null: it is not encrypted. */
   readonly encryption: Volume['encryption']
+  /** Undefined while its cell says nothing of it. */
+  readonly store: StoreSummary | undefined
 }
 
 /**
@@ -75,11 +81,12 @@ async function snapshotSource(
     )
   refuseUnreachable(compute, { cellId })
   const { typeId, zone, storeName, isBootable, imageMetadata, encryption } = volume
+  const store = storeOf(compute, volume)
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
   return {
     source: { kind: 'snapshot', snapshotId: snapshot.id, volumeId },
     cellId,
-    like: { zone, sizeGb, type, storeName, encryption },
+    like: { zone, sizeGb, type, storeName, encryption, store },
     isBootable,
     imageMetadata,
   }
@@ -98,13 +105,15 @@ async function volumeSource(
       `Invalid volume: Originating volume status must be one of 'available, in-use' values, but is '${status}'.`,
     )
   refuseUnreachable(compute, { cellId })
+  refuseUnable(compute, volume, 'copy')
+  const store = storeOf(compute, volume)
   const [attachment] = await attachmentsOfVolumes(compute.db, [volume.id])
   const user = attachment === undefined ? {} : { serverId: attachment.serverId }
   const type = typeId === null ? null : { id: typeId, extraSpecs: volume.specs }
   return {
     source: { kind: 'volume', volumeId: volume.id, attempt: volume.attempt, ...user },
     cellId,
-    like: { zone, sizeGb, type, storeName, encryption },
+    like: { zone, sizeGb, type, storeName, encryption, store },
     isBootable: volume.isBootable,
     imageMetadata: volume.imageMetadata,
   }
@@ -139,4 +148,24 @@ export function refuseUnlike(
       'invalid',
       `Invalid input received: Invalid volume_type ${asked.type?.id} provided: the requested type is not compatible; either match the source volume, or omit the type argument.`,
     )
+}
+
+/** Throws `invalid` for what volumes in the store of a source cannot be: what is made from it is made there. */
+export function refuseUnfitStore(
+  { store }: LikeSource,
+  typeId: string | undefined,
+  { specs, encryption }: Pick<NewVolume, 'specs' | 'encryption'>,
+): void {
+  if (store === undefined) return
+  const cannot =
+    isShared(specs) && !store.multiattach
+      ? 'whose volumes one server uses at a time, and volumes of the type may have several'
+      : encryption !== null && store.encrypts !== true
+        ? 'which encrypts no volumes, and those of the type are encrypted'
+        : undefined
+  if (cannot === undefined) return
+  throw new Failure(
+    'invalid',
+    `Invalid input received: Invalid volume_type ${typeId} provided: a copy is made in the store of its source, ${cannot}. Name another type, or create an empty volume of this one.`,
+  )
 }

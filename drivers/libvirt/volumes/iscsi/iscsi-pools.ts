@@ -61,6 +61,7 @@ export class IscsiPools {
     const store: IscsiStore = {
       ...{ id: own[0]!.label.store, name, engine: 'iscsi', isShared: true, multiattach: false },
       encrypts: false,
+      lacks: ['snapshots', 'extend-in-use', 'copy-in-use'],
       totalBytes: sum(own) + sum(luns.filter(({ label }) => label === 'blank')),
       freeBytes: sum(free),
       largestVolumeBytes: Math.max(0, ...free.map(contentBytes)),
