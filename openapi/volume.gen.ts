@@ -1247,6 +1247,25 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/encryption": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        /** How the volume is encrypted, as its type says; only a key that is null where it is not. */
+        readonly get: operations["showVolumeEncryption"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-extend": {
         readonly parameters: {
             readonly query?: never;
@@ -5142,6 +5161,39 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeEncryption: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The encryption. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description No key manager has the key; the cell of the volume does. */
+                        readonly encryption_key_id: null;
+                        readonly provider?: string;
+                        readonly control_location?: string;
+                        readonly cipher?: string | null;
+                        readonly key_size?: number | null;
+                    };
+                };
+            };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

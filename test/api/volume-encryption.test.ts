@@ -67,6 +67,22 @@ async function keys(): Promise<readonly { volume_id: string; server_id: string |
   return rows as unknown as { volume_id: string; server_id: string | null }[]
 }
 
+test('a project sees how its volumes are encrypted, and not those of others', async () => {
+  const [sealed, plain] = [await volume(), await volume({ volume_type: 'plain' })]
+  const encryptionOf = async (id: string) =>
+    (await demo.get(`${ROOT}/volumes/${id}/encryption`)).body
+
+  expect(await encryptionOf(sealed)).toEqual({
+    ...{ encryption_key_id: null, provider: 'luks', control_location: 'front-end' },
+    ...{ cipher: null, key_size: 128 },
+  })
+  expect(await encryptionOf(plain)).toEqual({ encryption_key_id: null })
+  const own = await makeStored(admin, 'volume', { size: 1, volume_type: 'sealed' })
+  expect((await demo.get(`${ROOT}/volumes/${own}/encryption`)).status).toBe(404)
+  await removeStored(admin, 'volume', own)
+  for (const id of [sealed, plain]) await removed(id)
+})
+
 test('a server gets an encrypted volume, and has it through every act', async () => {
   const id = await volume()
   expect(await show(id)).toMatchObject({ encrypted: true, volume_type: 'sealed' })

@@ -5,6 +5,7 @@ import {
   noEncryption,
   deleteTypeEncryption as remove,
   showTypeEncryption as show,
+  showVolumeEncryption as showOfVolume,
   updateEncryption,
 } from '../../app/volumes/type-encryption.ts'
 import type { Call, Handler } from '../../http/operation.ts'
@@ -57,10 +58,19 @@ const deleteTypeEncryption: Handler<operations['deleteTypeEncryption']> = async 
   return {}
 }
 
+/** GET /v3/volumes/{volume_id}/encryption: without an envelope, as in Cinder. */
+const showVolumeEncryption: Handler<operations['showVolumeEncryption']> = async (call) => {
+  const { app, context, params } = call
+  const encryption = await showOfVolume(app.compute, context, params.volume_id)
+  const specs = encryption === null ? {} : encryptionSpecs(encryption)
+  return { body: { encryption_key_id: null, ...specs } }
+}
+
 export const typeEncryptionHandlers = {
   createTypeEncryption,
   deleteTypeEncryption,
   showTypeEncryption,
   showTypeEncryptionKey,
+  showVolumeEncryption,
   updateTypeEncryption,
 }

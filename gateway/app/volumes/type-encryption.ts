@@ -3,14 +3,18 @@ import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import {
+  findType,
   lockType,
   type TypeEncryption,
   updateTypeEncryption,
   type VolumeType,
 } from '../../db/volume-types.ts'
+import type { ComputeDeps } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
 import type { Requester } from '../requester.ts'
 import { isShared } from './choose-cell.ts'
 import { isTypeInUse, showType, typeNotFound } from './types.ts'
+import { showVolume } from './volumes.ts'
 
 type Deps = Executor & Transactional
 
@@ -41,6 +45,21 @@ export async function showTypeEncryption(
 ): Promise<{ readonly type: VolumeType; readonly encryption: TypeEncryption | null }> {
   const type = await showType(db, caller, typeId)
   return { type, encryption: type.encryption }
+}
+
+/**
+ * How the volume is encrypted, as its type, which has no other encryption while volumes have it, says; null: it is not. Throws
+ * `not-found` for a volume that the caller does not see.
+ */
+export async function showVolumeEncryption(
+  deps: Pick<ComputeDeps, 'db'>,
+  caller: RequestContext,
+  id: string,
+): Promise<TypeEncryption | null> {
+  const { encryption, typeId } = await showVolume(deps, caller, id)
+  if (encryption === null || typeId === null) return null
+  // The project may not see the type any more.
+  return (await findType(deps.db, typeId, { all: true }))?.encryption ?? null
 }
 
 /**
