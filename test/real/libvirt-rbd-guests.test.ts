@@ -1,24 +1,18 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type AttachmentId,
-  type HostId,
-  newId,
-  type VolumeId,
-  type VolumeSnapshotId,
-} from '#common/ids.ts'
+import { type AttachmentId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
-import { type CephRbd, isCephRbdHere, startCephRbd } from '#test/env/ceph/rbd.ts'
+import { isCephRbdHere } from '#test/env/ceph/rbd.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { driverVolumeMovesContract } from '../contract/driver-volume-moves.contract.ts'
-import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
-import { type PoolHosts, printed } from './libvirt-pool-hosts.ts'
-import { giveRbdPool, rbdContent, rbdSettings } from './libvirt-rbd-harness.ts'
+import type { LibvirtHarness } from './libvirt-harness.ts'
+import { printed } from './libvirt-pool-hosts.ts'
+import { type CephHosts, rbdContent, startCephHosts } from './libvirt-rbd-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'genisoimage', 'syslinux']
@@ -26,31 +20,10 @@ const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const MIB = 1024 ** 2
 const why = isFullRun && isCephRbdHere() ? whyNoGuests(COMMANDS) : 'not asked for, or no Ceph'
 
-interface CephHosts extends Omit<PoolHosts, 'pool'> {
-  readonly ceph: CephRbd
-}
-
-/** Two daemons with one pool of Ceph. */
-async function startHosts(): Promise<CephHosts> {
-  await using owned = new AsyncDisposableStack()
-  const ceph = owned.use(await startCephRbd())
-  const one = owned.use(await startLibvirtHarness('leaver'))
-  const two = owned.use(await startLibvirtHarness('taker'))
-  const cellId = one.owner.cellId
-  const open = async (harness: LibvirtHarness) => {
-    owned.use(await giveRbdPool(harness, ceph))
-    return owned.use(await harness.openAs({ cellId, hostId: newId<HostId>() }, rbdSettings(ceph)))
-  }
-  const [here, there] = [await open(one), await open(two)]
-  const parts = owned.move()
-  const { image } = one
-  return { here, there, image, one, two, ceph, [Symbol.asyncDispose]: () => parts.disposeAsync() }
-}
-
 describe.skipIf(why !== undefined)(
   `guests with volumes in a Ceph${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
-    driverVolumeMovesContract('libvirt (rbd)', startHosts)
+    driverVolumeMovesContract('libvirt (rbd)', startCephHosts)
 
     describe('with an operating system', () => {
       let hosts: CephHosts
@@ -89,7 +62,7 @@ describe.skipIf(why !== undefined)(
           .digest('hex')
 
       beforeAll(async () => {
-        hosts = await startHosts()
+        hosts = await startCephHosts()
         const first = async () => (await hosts.here.volumes!.stores(signal()))[0]?.id
         store = await waitFor('a store', first, 60_000)
         content = rbdContent(hosts.ceph, hosts.one.owner)

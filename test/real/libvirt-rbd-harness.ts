@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type HostId, newId } from '#common/ids.ts'
 import type { Owner } from '#drivers/driver.ts'
 import { run } from '#drivers/run.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
-import { type CephRbd } from '#test/env/ceph/rbd.ts'
+import { type CephRbd, startCephRbd } from '#test/env/ceph/rbd.ts'
 import { reachFrom } from '#test/env/reach-from.ts'
-import type { LibvirtHarness } from './libvirt-harness.ts'
+import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
+import type { PoolHosts } from './libvirt-pool-hosts.ts'
 
 const COMMAND_MS = 30_000
 
@@ -44,22 +46,67 @@ export async function giveRbdPool(
   return reached
 }
 
+export interface CephHosts extends Omit<PoolHosts, 'pool'> {
+  readonly ceph: CephRbd
+}
+
+/** Two daemons with one pool of Ceph. */
+export async function startCephHosts(): Promise<CephHosts> {
+  await using owned = new AsyncDisposableStack()
+  const ceph = owned.use(await startCephRbd())
+  const one = owned.use(await startLibvirtHarness('leaver'))
+  const two = owned.use(await startLibvirtHarness('taker'))
+  const cellId = one.owner.cellId
+  const open = async (harness: LibvirtHarness) => {
+    owned.use(await giveRbdPool(harness, ceph))
+    return owned.use(await harness.openAs({ cellId, hostId: newId<HostId>() }, rbdSettings(ceph)))
+  }
+  const [here, there] = [await open(one), await open(two)]
+  const parts = owned.move()
+  const { image } = one
+  return { here, there, image, one, two, ceph, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
 /** What tests do with the volumes of a cell in the pool, past every driver. */
 export function rbdContent(ceph: CephRbd, { cellId }: Pick<Owner, 'cellId'>) {
   const { pool, cluster } = ceph
   const imageOf = ({ id }: Pick<VolumeRef, 'id'>) => `weir-${cellId}-${id}`
   const specOf = (volume: Pick<VolumeRef, 'id'>) => `${pool}/${imageOf(volume)}`
+  const contentOf = async (spec: string): Promise<Buffer> => {
+    const folder = await mkdtemp(join(tmpdir(), 'weir-rbd-'))
+    try {
+      const path = join(folder, 'content')
+      await ceph.rbd('export', '--no-progress', spec, path)
+      return await readFile(path)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+  const sealedIo = async (volume: VolumeRef, key: string, command: string) => {
+    const file = join(cluster.directory, `key-${volume.id}`)
+    await writeFile(file, key)
+    const image = `${imageOf(volume)}.luks256`
+    const place = { driver: 'rbd', pool, image, user: 'admin', conf: cluster.configuration }
+    const options = Object.entries(place).map(([name, value]) => `file.${name}=${value}`)
+    const node = ['driver=luks', 'key-secret=key', ...options].join(',')
+    const args = ['--object', `secret,id=key,file=${file}`, '--image-opts', node, '-c', command]
+    const { stdout } = await run('qemu-io', args, { timeoutMs: COMMAND_MS })
+    if (stdout.includes('Pattern verification failed')) throw new Error(stdout)
+  }
   return {
     specOf,
-    read: async (volume: VolumeRef): Promise<Buffer> => {
-      const folder = await mkdtemp(join(tmpdir(), 'weir-rbd-'))
-      try {
-        const path = join(folder, 'content')
-        await ceph.rbd('export', '--no-progress', specOf(volume), path)
-        return await readFile(path)
-      } finally {
-        await rm(folder, { recursive: true })
-      }
+    read: (volume: VolumeRef): Promise<Buffer> => contentOf(specOf(volume)),
+    /** Of an encrypted one. */
+    sealed: {
+      put: (volume: VolumeRef, key: string, byte: number) =>
+        sealedIo(volume, key, `write -P ${byte} 0 64k`),
+      has: (volume: VolumeRef, key: string, byte: number) =>
+        sealedIo(volume, key, `read -P ${byte} 0 64k`).then(
+          () => true,
+          () => false,
+        ),
+      raw: (volume: Pick<VolumeRef, 'id'>, snapshot?: string): Promise<Buffer> =>
+        contentOf(`${specOf(volume)}.luks256${snapshot === undefined ? '' : `@${snapshot}`}`),
     },
     write: async (volume: VolumeRef, start: string): Promise<void> => {
       const path = join(cluster.directory, `write-${volume.id}`)

@@ -27,7 +27,7 @@ async function startWorld(): Promise<World> {
   owned.use(await giveRbdPool(libvirt, ceph))
   const { owner } = libvirt
   const settings = rbdSettings(ceph)
-  const { read, write, specOf, leftovers } = rbdContent(ceph, owner)
+  const { read, write, sealed, specOf, leftovers } = rbdContent(ceph, owner)
   const openFrom = (cellId: typeof owner.cellId) => {
     const other = { cellId, hostId: newId<HostId>() }
     return libvirt.openAs(other, settings, join(libvirt.directory, `state-${other.hostId}`))
@@ -45,6 +45,7 @@ async function startWorld(): Promise<World> {
     },
     volumeLeftovers: leftovers,
     content: { read, write },
+    sealed,
     // Its guests have no operating system.
     guestsRelease: false,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

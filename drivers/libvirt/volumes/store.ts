@@ -58,7 +58,7 @@ export interface VolumeStore {
    * stores whose volumes QEMU itself locks. Stores that cannot see to that throw `conflict` while such a guest has it, unless
    * its host was powered off.
    */
-  fence(volume: AttachmentSpec, sourceIsOff: boolean, signal: AbortSignal): Promise<void>
+  fence(volume: AttachedVolume, sourceIsOff: boolean, signal: AbortSignal): Promise<void>
 }
 
 /** For a size that a store has not even when it is empty. */

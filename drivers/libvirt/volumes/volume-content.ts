@@ -6,7 +6,13 @@ import { copyDisk } from '../../qemu-img.ts'
 import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { backUp } from '../snapshot.ts'
-import { copyNode, type DiskNode, makeLuksFile, readLuksHeader } from './encryption/luks-file.ts'
+import {
+  copyNode,
+  type DiskNode,
+  inFile,
+  makeLuksFile,
+  readLuksHeader,
+} from './encryption/luks-file.ts'
 import { lockFailure, type OpenDisk, openDisksOf } from './openers.ts'
 import type { FolderStore } from './pools.ts'
 import { formatOfSource, inSectors } from './store.ts'
@@ -28,7 +34,8 @@ export async function fillVolume(
     const format = formatOfSource(from.image)
     const image = await host.images.path(from.image, signal)
     const bytes = Math.max(wanted.bytes, await imageVirtualSize(image, format))
-    return fill(host, { wanted, path, source: { path: image, format }, bytes }, signal)
+    const source = { at: inFile(image), format }
+    return fill(host, { wanted, path, source, bytes }, signal)
   }
   const file = await findVolumeFile(store, host.owner, from.volume)
   const bytes = Math.max(wanted.bytes, file.bytes)
@@ -133,9 +140,10 @@ async function fill(
   signal: AbortSignal,
 ): Promise<void> {
   const { id, encryption } = wanted
-  if (encryption === undefined) return copyNode(source, { path }, signal)
+  const at = inFile(path)
+  if (encryption === undefined) return copyNode(source, { at }, signal)
   await makeTarget(host, wanted, path, bytes, signal)
-  await copyNode(source, { path, key: host.keyring.keyOf(id) }, signal)
+  await copyNode(source, { at, key: host.keyring.keyOf(id) }, signal)
 }
 
 /** Afterwards the file is there, empty; an encrypted one has at least so many bytes. */
@@ -155,8 +163,8 @@ function encryptedFor({ id, encryption }: Pick<Wanted, 'id' | 'encryption'>) {
 }
 
 function nodeOf({ keyring }: LibvirtHost, id: VolumeId, file: VolumeFile): DiskNode {
-  const { path, isEncrypted } = file
-  return isEncrypted ? { path, key: keyring.keyOf(id) } : { path }
+  const at = inFile(file.path)
+  return file.isEncrypted ? { at, key: keyring.keyOf(id) } : { at }
 }
 
 /** The only disk of a guest of this host that writes the volume; undefined: none, or several do. */

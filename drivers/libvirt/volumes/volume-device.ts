@@ -65,6 +65,7 @@ function sourceElement({ id, path, rbd, iscsi, isEncrypted }: AttachedVolume): X
         { username: login.user },
         element('secret', { type: 'ceph', ...login.secret }),
       ),
+    isEncrypted && encryptionElement(id),
   )
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readLuksHeader } from './luks-file.ts'
+import { headerBytes, readLuksHeader } from './luks-file.ts'
 
 let folder: string
 let path: string
@@ -30,6 +30,16 @@ test.each([
 
   expect(await readLuksHeader(path)).toEqual({ offset: 4_040 * 512, keyBits })
 })
+
+test.each([
+  [128, 2_056],
+  [256, 4_040],
+] as const)(
+  'the content behind a header for AES-%i begins at sector %i, as QEMU writes it',
+  (keyBits, sector) => {
+    expect(headerBytes(keyBits)).toBe(sector * 512)
+  },
+)
 
 test.each([
   ['another version', header(4_040, 64).fill(2, 7, 8)],

@@ -34,13 +34,21 @@ export async function readLuksHeader(path: string): Promise<LuksHeader> {
   return { offset: header.readUInt32BE(PAYLOAD_SECTOR_AT) * SECTOR, keyBits }
 }
 
-/** A file with a disk, as QEMU opens it. */
+/** Where the bytes of a disk are, by QEMU's own options. */
+export type DiskPlace = Readonly<Record<string, string>> & { readonly driver: 'file' | 'rbd' }
+
+/** A disk, as QEMU opens it. */
 export interface DiskNode {
-  readonly path: string
+  readonly at: DiskPlace
   /** Absent: the format is `format`. */
   readonly key?: string
-  /** Of a file without key; absent: raw. */
+  /** Of a disk without key; absent: raw. */
   readonly format?: 'raw' | 'qcow2'
+}
+
+/** A disk in a file. */
+export function inFile(path: string): DiskPlace {
+  return { driver: 'file', filename: path }
 }
 
 /** The key is random, so QEMU need not slow down those who guess it, as it does for passwords. */
@@ -51,7 +59,7 @@ const TRIES_MAX = 10
 
 /** Afterwards the file, which was not there, is an encrypted disk of so many bytes, which reads as noise. */
 export async function makeLuksFile(
-  { path, key }: Required<Pick<DiskNode, 'path' | 'key'>>,
+  { path, key }: { readonly path: string; readonly key: string },
   { keyBits }: VolumeEncryption,
   bytes: number,
   signal: AbortSignal,
@@ -71,22 +79,45 @@ export async function makeLuksFile(
   })
 }
 
-/** Afterwards `to`, which is there if it has a key, has the content of `from`. QEMU refuses a file that a guest may write meanwhile. */
+/**
+ * Afterwards `to`, which is there if it has a key or is no file, and empty, has the content of `from`. QEMU refuses a file that a
+ * guest may write meanwhile.
+ */
 export async function copyNode(from: DiskNode, to: DiskNode, signal: AbortSignal): Promise<void> {
   await withKeyFiles({ from: from.key, to: to.key }, async (secrets) => {
     const source = ['--image-opts', nodeOptions(from, 'from')]
     // What is empty in the source must be written as well: in an encrypted disk nothing is empty.
-    const target =
-      to.key === undefined
-        ? ['-O', to.format ?? 'raw', to.path]
-        : ['-n', '--target-image-opts', nodeOptions(to, 'to')]
+    const target = isNewFile(to)
+      ? ['-O', to.format ?? 'raw', to.at['filename']!]
+      : ['-n', ...(to.key === undefined ? ['--target-is-zero'] : [])].concat(
+          '--target-image-opts',
+          nodeOptions(to, 'to'),
+        )
     await qemuImgOnDisk(['convert', '-q', ...secrets, ...source, ...target], signal)
   })
 }
 
-function nodeOptions({ path, key, format = 'raw' }: DiskNode, secret: string): string {
+function isNewFile({ at, key }: DiskNode): boolean {
+  return key === undefined && at.driver === 'file'
+}
+
+/** In options a comma stands twice. */
+function nodeOptions({ at, key, format = 'raw' }: DiskNode, secret: string): string {
   const driver = key === undefined ? `driver=${format}` : `driver=luks,key-secret=${secret}`
-  return `${driver},file.driver=file,file.filename=${path.replaceAll(',', ',,')}`
+  const place = Object.entries(at).map(([name, value]) => `file.${name}=${value}`)
+  return [driver, ...place.map((each) => each.replaceAll(',', ',,'))].join(',')
+}
+
+const SLOTS = 8
+const STRIPES = 4_000
+/** A header's parts begin at multiples of it. */
+const ALIGNED_SECTORS = 8
+
+/** Where the content begins in what QEMU makes with keys of this size, as LUKS1 lays it out. */
+export function headerBytes(keyBits: VolumeEncryption['keyBits']): number {
+  const keyBytes = (keyBits * XTS_KEYS) / 8
+  const slot = Math.ceil((keyBytes * STRIPES) / SECTOR / ALIGNED_SECTORS) * ALIGNED_SECTORS
+  return (ALIGNED_SECTORS + SLOTS * slot) * SECTOR
 }
 
 /** A file system in memory, so that no key is on a disk. */

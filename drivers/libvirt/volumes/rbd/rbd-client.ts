@@ -4,6 +4,8 @@ import { run } from '../../../run.ts'
 
 /** A cluster whose storage is down answers nothing, and its programs wait for it. */
 const TIMEOUT_MS = 20_000
+/** Ceph tells every client that has an image open of its snapshots and size, and waits half a minute for one that has died. */
+const TELLING_MS = 50_000
 /** Copies of whole volumes, and the removal of what they hold. */
 const LONG_MS = 4 * 3_600_000
 const OUTPUT_BYTES_MAX = 32 * 1024 ** 2
@@ -25,6 +27,8 @@ export interface Ask {
   readonly signal: AbortSignal
   /** The work takes as long as there is data. */
   readonly isLong?: true
+  /** Other clients may have the image open, and are told. */
+  readonly tells?: true
 }
 
 /** Runs Ceph's `rbd`. Throws `unavailable` where the cluster does not answer in time. */
@@ -55,11 +59,11 @@ async function ceph(
   program: 'rbd' | 'ceph',
   { programs, configuration, user }: RbdClient,
   args: readonly string[],
-  { signal, isLong }: Ask,
+  { signal, isLong, tells }: Ask,
 ): Promise<string> {
   const login = user === undefined ? [] : ['--id', user]
   const options = {
-    timeoutMs: isLong === true ? LONG_MS : TIMEOUT_MS,
+    timeoutMs: isLong === true ? LONG_MS : tells === true ? TELLING_MS : TIMEOUT_MS,
     outputBytesMax: OUTPUT_BYTES_MAX,
     signal,
   }

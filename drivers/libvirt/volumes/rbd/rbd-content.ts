@@ -1,20 +1,30 @@
 import { Failure } from '#common/errors.ts'
-import type { HostId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
+import type { HostId, VolumeId } from '#common/ids.ts'
 import type { ImageCache } from '../../../image-cache.ts'
 import { imageVirtualSize } from '../../../image-header.ts'
 import type { KeyedLock } from '../../../keyed-lock.ts'
 import { copyInto } from '../../../qemu-img.ts'
 import type { VolumeImage, VolumeSpec } from '../../../volumes.ts'
+import { headerBytes, inFile } from '../encryption/luks-file.ts'
 import { formatOfSource, inSectors } from '../store.ts'
 import { type Ask, EXIT, endedWith, type RbdClient, rbd } from './rbd-client.ts'
+import {
+  type CopiedDisk,
+  copyImage,
+  inPool,
+  type LuksWork,
+  makeLuksImage,
+} from './rbd-encryption.ts'
 import {
   imageInfo,
   noVolume,
   type RbdNames,
   removeSnapshot,
+  type VolumeImage as SourceImage,
   snapshotNames,
   snapshotNow,
   specOf,
+  volumeImage,
 } from './rbd-images.ts'
 import { BASE, removeImage } from './rbd-remove.ts'
 
@@ -23,7 +33,7 @@ const DEPTH_MAX = 4
 const DEPTH = 'weir_depth'
 const CLEAN_UP_MS = 30_000
 
-export interface RbdWork {
+export interface RbdWork extends LuksWork {
   readonly client: RbdClient
   readonly names: RbdNames
   readonly images: ImageCache
@@ -35,13 +45,15 @@ export interface RbdWork {
 /** Afterwards the volume, which was not there, is whole; a failure leaves no part of it. */
 export async function makeVolume(work: RbdWork, spec: VolumeSpec, ask: Ask): Promise<void> {
   const { client, names } = work
-  const image = names.volume(spec.id)
+  const { encryption } = spec
+  const image = names.volume(spec.id, encryption?.keyBits)
+  const header = encryption === undefined ? 0 : headerBytes(encryption.keyBits)
   const part = names.part(image)
   await removeImage(client, names, part, ask)
   try {
     await fill(work, spec, part, ask)
     const { size } = (await imageInfo(client, part, ask))!
-    const bytes = inSectors(Math.max(spec.bytes, size))
+    const bytes = inSectors(Math.max(spec.bytes, size - header)) + header
     if (size < bytes) await resize(client, part, bytes, ask)
     await rbd(client, ['rename', specOf(client, part), specOf(client, image)], ask)
   } catch (error) {
@@ -58,30 +70,56 @@ export async function resize(
   bytes: number,
   ask: Ask,
 ): Promise<void> {
-  await rbd(client, ['resize', '--no-progress', '--size', `${bytes}B`, specOf(client, image)], ask)
+  const args = ['resize', '--no-progress', '--size', `${bytes}B`, specOf(client, image)]
+  await rbd(client, args, { ...ask, tells: true })
 }
 
-async function fill(
-  work: RbdWork,
-  { id, bytes, from }: VolumeSpec,
-  part: string,
-  ask: Ask,
-): Promise<void> {
-  const { client } = work
-  if (from === undefined) return createEmpty(client, part, inSectors(bytes), ask)
+async function fill(work: RbdWork, spec: VolumeSpec, part: string, ask: Ask): Promise<void> {
+  const { client, names } = work
+  const { id, from, encryption } = spec
+  if (from === undefined) return makeTarget(work, spec, { part, bytes: 0 }, ask)
   if ('image' in from) {
-    return ofImage(work, from.image, part, ask)
+    if (encryption === undefined) return ofImage(work, from.image, part, ask)
+    const format = formatOfSource(from.image)
+    const path = await work.images.path(from.image, ask.signal)
+    const disk = { at: inFile(path), format }
+    return copied(work, spec, { part, disk, bytes: await imageVirtualSize(path, format) }, ask)
   }
-  if ('snapshot' in from) return ofSnapshot(work, from, part, ask)
-  const image = work.names.volume(from.volume)
+  const source = await volumeImage(client, names, from.volume, ask)
+  if ('snapshot' in from) return ofSnapshot(work, spec, { ...source, ...from, part }, ask)
+  const { image } = source
   const snapshot = `copy-${id}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(from.volume) }, ask)
   try {
-    await clone(client, { image, snapshot }, part, ask)
-    await flattenDeep(client, part, ask)
+    await ofSnapshot(work, spec, { ...source, volume: from.volume, snapshot, part }, ask)
   } finally {
     await removeSnapshot(client, image, snapshot, ask)
   }
+}
+
+/** Afterwards `part` is there, empty, with at least so many bytes of content. */
+async function makeTarget(
+  work: RbdWork,
+  spec: VolumeSpec,
+  { part, bytes: least }: { readonly part: string; readonly bytes: number },
+  ask: Ask,
+): Promise<void> {
+  const { id, encryption } = spec
+  const bytes = inSectors(Math.max(spec.bytes, least))
+  if (encryption === undefined) return createEmpty(work.client, part, bytes, ask)
+  await makeLuksImage(work, work.client, { id, encryption, image: part, bytes }, ask)
+}
+
+/** Afterwards `part` has the content of a disk of so many bytes, of which it shares nothing: each key opens one volume. */
+async function copied(
+  work: RbdWork,
+  spec: VolumeSpec,
+  from: { readonly part: string; readonly disk: CopiedDisk; readonly bytes: number },
+  ask: Ask,
+): Promise<void> {
+  await makeTarget(work, spec, from, ask)
+  const sealed = spec.encryption !== undefined && { keyOf: spec.id }
+  await copyImage(work, from.disk, { at: inPool(work.client, from.part), ...sealed }, ask)
 }
 
 async function createEmpty(
@@ -93,19 +131,35 @@ async function createEmpty(
   await rbd(client, ['create', '--size', `${bytes}B`, specOf(client, image)], ask)
 }
 
+interface OfSnapshot extends Pick<SourceImage, 'image' | 'keyBits'> {
+  readonly volume: VolumeId
+  /** Its name in the pool. */
+  readonly snapshot: string
+  readonly part: string
+}
+
+/** A clone has the header of what it was cloned from, and so its key: what is encrypted is copied. */
 async function ofSnapshot(
-  { client, names }: RbdWork,
-  from: { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId },
-  part: string,
+  work: RbdWork,
+  spec: VolumeSpec,
+  { image, keyBits, volume, snapshot, part }: OfSnapshot,
   ask: Ask,
 ): Promise<void> {
-  const source = { image: names.volume(from.volume), snapshot: from.snapshot }
-  await clone(client, source, part, ask).catch((error: unknown) => {
-    if (!endedWith(error, EXIT.notFound)) throw error
-    const message = `Snapshot ${from.snapshot} could not be found in its store.`
-    throw new Failure('not-found', message, { cause: error })
-  })
-  await flattenDeep(client, part, ask)
+  const { client } = work
+  const absent = (cause?: unknown) =>
+    new Failure('not-found', `Snapshot ${snapshot} could not be found in its store.`, { cause })
+  if (spec.encryption === undefined && keyBits === undefined) {
+    await clone(client, { image, snapshot }, part, ask).catch((error: unknown) => {
+      throw endedWith(error, EXIT.notFound) ? absent(error) : error
+    })
+    return flattenDeep(client, part, ask)
+  }
+  const info = await imageInfo(client, `${image}@${snapshot}`, ask)
+  if (info === undefined) throw absent()
+  const sealed = keyBits !== undefined && { keyOf: volume }
+  const bytes = info.size - (keyBits === undefined ? 0 : headerBytes(keyBits))
+  const disk = { at: inPool(client, image, snapshot), ...sealed }
+  await copied(work, spec, { part, disk, bytes }, ask)
 }
 
 async function clone(
@@ -177,14 +231,8 @@ async function bringImage(
 }
 
 /** An image of the pool as QEMU's programs open it; in its options a comma stands twice. */
-export function qemuTarget(
-  { pool, user, configuration }: RbdClient,
-  image: string,
-  snapshot?: string,
-): string {
-  const options = { driver: 'rbd', pool, image, snapshot, user, conf: configuration }
-  return Object.entries(options)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${value!.replaceAll(',', ',,')}`)
+export function qemuTarget(client: RbdClient, image: string, snapshot?: string): string {
+  return Object.entries(inPool(client, image, snapshot))
+    .map(([name, value]) => `${name}=${value.replaceAll(',', ',,')}`)
     .join(',')
 }

@@ -1,13 +1,21 @@
 import { Failure } from '#common/errors.ts'
 import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { Owner } from '../../../driver.ts'
-import type { VolumeReport } from '../../../volumes.ts'
+import type { VolumeEncryption, VolumeReport } from '../../../volumes.ts'
+import { headerBytes } from '../encryption/luks-file.ts'
 import { type Ask, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
+
+export type KeyBits = VolumeEncryption['keyBits']
+
+/** The usual one first. */
+const KEY_BITS = [256, 128] as const
+const LUKS = 'luks'
 
 /** The names of a cell's objects in a pool: who has made an object is known by its name alone. */
 export interface RbdNames {
   readonly prefix: string
-  volume(id: VolumeId): string
+  /** `keyBits`: of an encrypted one. Guests write whatever they like into others, also what looks like a header of LUKS. */
+  volume(id: VolumeId, keyBits?: KeyBits): string
   /** A volume or image while it is made. */
   part(name: string): string
   /** An image of the image service, of which volumes are copies that share its content. */
@@ -18,7 +26,7 @@ export function rbdNames({ cellId }: Pick<Owner, 'cellId'>): RbdNames {
   const prefix = `weir-${cellId}-`
   return {
     prefix,
-    volume: (id) => `${prefix}${id}`,
+    volume: (id, keyBits) => `${prefix}${id}${keyBits === undefined ? '' : `.${LUKS}${keyBits}`}`,
     part: (name) => `${name}.part`,
     image: (sha256) => `${prefix}image-${sha256}`,
   }
@@ -48,16 +56,43 @@ export async function imageInfo(
   }
 }
 
-/** The size of a volume. Throws `not-found` for one that is not there. */
-export async function volumeBytes(
+/** The image that a volume is. */
+export interface VolumeImage {
+  readonly image: string
+  /** What guests see. */
+  readonly bytes: number
+  /** Absent: it is not encrypted. */
+  readonly keyBits?: KeyBits
+}
+
+/** Undefined for a volume that is not there. */
+export async function findVolumeImage(
   client: RbdClient,
   names: RbdNames,
   id: VolumeId,
   ask: Ask,
-): Promise<number> {
-  const info = await imageInfo(client, names.volume(id), ask)
-  if (info === undefined) throw noVolume(id)
-  return info.size
+): Promise<VolumeImage | undefined> {
+  const plain = names.volume(id)
+  const info = await imageInfo(client, plain, ask)
+  if (info !== undefined) return { image: plain, bytes: info.size }
+  for (const keyBits of KEY_BITS) {
+    const image = names.volume(id, keyBits)
+    const sealed = await imageInfo(client, image, ask)
+    if (sealed !== undefined) return { image, bytes: sealed.size - headerBytes(keyBits), keyBits }
+  }
+  return undefined
+}
+
+/** The image that a volume is. Throws `not-found` for one that is not there. */
+export async function volumeImage(
+  client: RbdClient,
+  names: RbdNames,
+  id: VolumeId,
+  ask: Ask,
+): Promise<VolumeImage> {
+  const found = await findVolumeImage(client, names, id, ask)
+  if (found === undefined) throw noVolume(id)
+  return found
 }
 
 export function noVolume(id: VolumeId): Failure {
@@ -77,21 +112,29 @@ export async function listVolumes(
   ask: Ask,
 ): Promise<readonly VolumeReport[]> {
   const all = await rbdJson<readonly Listed[]>(client, ['ls', '--long', client.pool], ask)
-  const own = all.filter(
-    ({ image }) => image.startsWith(prefix) && isUuid(image.slice(prefix.length)),
-  )
+  const own = all.filter(({ image }) => volumeOf(image, prefix) !== undefined)
   const snapshots = Map.groupBy(
     own.filter(({ snapshot }) => snapshot !== undefined && isUuid(snapshot)),
     ({ image }) => image,
   )
   return own
     .filter(({ snapshot }) => snapshot === undefined)
-    .map(({ image, size }) => ({
-      id: image.slice(prefix.length) as VolumeId,
-      bytes: size,
-      snapshots: (snapshots.get(image) ?? []).map((each) => each.snapshot as VolumeSnapshotId),
-    }))
+    .map(({ image, size }) => {
+      const { id, header } = volumeOf(image, prefix)!
+      const kept = (snapshots.get(image) ?? []).map((each) => each.snapshot as VolumeSnapshotId)
+      return { id, bytes: size - header, snapshots: kept }
+    })
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** The volume that an image of this name is, and the bytes that are not its content; undefined: it is none. */
+function volumeOf(image: string, prefix: string) {
+  if (!image.startsWith(prefix)) return undefined
+  const [id = '', luks, ...rest] = image.slice(prefix.length).split('.')
+  if (!isUuid(id) || rest.length > 0) return undefined
+  if (luks === undefined) return { id: id as VolumeId, header: 0 }
+  const keyBits = KEY_BITS.find((each) => luks === `${LUKS}${each}`)
+  return keyBits && { id: id as VolumeId, header: headerBytes(keyBits) }
 }
 
 /** The names of an image's snapshots; none for an image that is not there. */
@@ -118,7 +161,7 @@ export async function removeSnapshot(
   ask: Ask,
 ): Promise<void> {
   const args = ['snap', 'rm', '--no-progress', specOf(client, image, snapshot)]
-  await rbd(client, args, ask).catch((error: unknown) => {
+  await rbd(client, args, { ...ask, tells: true }).catch((error: unknown) => {
     if (!endedWith(error, EXIT.notFound)) throw error
   })
 }
@@ -131,11 +174,10 @@ export async function snapshotNow(
 ): Promise<void> {
   // One that an earlier process left is of another moment.
   await removeSnapshot(client, image, snapshot, ask)
-  await rbd(
-    client,
-    ['snap', 'create', '--no-progress', specOf(client, image, snapshot)],
-    ask,
-  ).catch((error: unknown) => {
+  await rbd(client, ['snap', 'create', '--no-progress', specOf(client, image, snapshot)], {
+    ...ask,
+    tells: true,
+  }).catch((error: unknown) => {
     throw endedWith(error, EXIT.notFound) ? absent() : error
   })
 }

@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { HostId, VolumeId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../../volumes.ts'
 import { type Ask, cephDo, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
-import { noVolume, type RbdNames, specOf } from './rbd-images.ts'
+import { noVolume } from './rbd-images.ts'
 
 /** Who opened the volume last. */
 const HOLDER = 'weir_holder'
@@ -20,15 +20,18 @@ interface Status {
   readonly watchers: readonly { readonly address: string }[]
 }
 
+/** A volume that clients of Ceph have open, or are to. */
+interface Opened {
+  readonly id: VolumeId
+  /** The names of the pool and of the image, as Ceph's programs write them. */
+  readonly path: string
+  /** The host that asks. */
+  readonly hostId: HostId
+}
+
 /** The addresses of the clients that have the volume open and may write it. */
-async function writersOf(
-  client: RbdClient,
-  names: RbdNames,
-  id: VolumeId,
-  ask: Ask,
-): Promise<readonly string[]> {
+async function writersOf(client: RbdClient, spec: string, ask: Ask): Promise<readonly string[]> {
   try {
-    const spec = specOf(client, names.volume(id))
     const { watchers } = await rbdJson<Status>(client, ['status', spec], ask)
     return watchers.map(({ address }) => address)
   } catch (error) {
@@ -40,16 +43,15 @@ async function writersOf(
 /** Throws `conflict` while a client has the volume open that may write it. */
 export async function refuseWriters(
   client: RbdClient,
-  names: RbdNames,
-  { id, hostId }: { readonly id: VolumeId; readonly hostId: HostId },
+  { id, path, hostId }: Opened,
   ask: Ask,
 ): Promise<void> {
-  if ((await writersOf(client, names, id, ask)).length === 0) return
-  const last = await holderOf(client, specOf(client, names.volume(id)), ask)
+  if ((await writersOf(client, path, ask)).length === 0) return
+  const last = await holderOf(client, path, ask)
   // The host knows its own guests: one that it does not know any more is dead.
   const deadline = performance.now() + (last.startsWith(`${hostId}/`) ? DEAD_MS : WAIT_MS)
   for (;;) {
-    const writers = await writersOf(client, names, id, ask)
+    const writers = await writersOf(client, path, ask)
     if (writers.length === 0) return
     if (performance.now() > deadline)
       throw new Failure('conflict', `Another guest has volume ${id} open.`, {
@@ -66,17 +68,15 @@ export async function refuseWriters(
  */
 export async function admitWriter(
   client: RbdClient,
-  names: RbdNames,
-  { id, attachmentId, isShared, hostId }: AttachmentSpec & { readonly hostId: HostId },
+  { id, path, attachmentId, isShared, hostId }: AttachmentSpec & Opened,
   ask: Ask,
 ): Promise<void> {
-  const spec = specOf(client, names.volume(id))
   const holder = isShared ? SHARED : `${hostId}/${attachmentId}`
-  if ((await writersOf(client, names, id, ask)).length > 0) {
-    if ((await holderOf(client, spec, ask)) === holder) return
-    await refuseWriters(client, names, { id, hostId }, ask)
+  if ((await writersOf(client, path, ask)).length > 0) {
+    if ((await holderOf(client, path, ask)) === holder) return
+    await refuseWriters(client, { id, path, hostId }, ask)
   }
-  await rbd(client, ['image-meta', 'set', spec, HOLDER, holder], ask).catch((error: unknown) => {
+  await rbd(client, ['image-meta', 'set', path, HOLDER, holder], ask).catch((error: unknown) => {
     throw endedWith(error, EXIT.notFound) ? noVolume(id) : error
   })
 }
@@ -94,10 +94,9 @@ async function holderOf(client: RbdClient, spec: string, ask: Ask): Promise<stri
 /** Afterwards no client that had the volume open writes it any more: the cluster refuses whatever it still sends. */
 export async function fenceWriters(
   client: RbdClient,
-  names: RbdNames,
-  id: VolumeId,
+  { path }: Pick<Opened, 'path'>,
   ask: Ask,
 ): Promise<void> {
-  for (const address of await writersOf(client, names, id, ask))
+  for (const address of await writersOf(client, path, ask))
     await cephDo(client, ['osd', 'blocklist', 'add', address, String(FENCED_SECONDS)], ask)
 }

@@ -81,7 +81,7 @@ export class RbdPools {
     const { stored, max_avail: freeBytes } = found.stats
     const store: RbdStore = {
       ...{ id: `${fsid}-${found.id}`, name, engine: 'rbd', isShared: true, multiattach: true },
-      encrypts: false,
+      encrypts: true,
       ...{ totalBytes: stored + freeBytes, freeBytes },
       ...client,
       ...{ fsid, source },

@@ -16,8 +16,10 @@ export async function removeVolume(
   id: VolumeId,
   ask: Ask,
 ): Promise<void> {
-  const image = names.volume(id)
-  for (const each of [names.part(image), image]) await removeImage(client, names, each, ask)
+  const all = await rbdJson<readonly string[]>(client, ['ls', client.pool], ask)
+  const plain = names.volume(id)
+  for (const each of all.filter((name) => name === plain || name.startsWith(`${plain}.`)))
+    await removeImage(client, names, each, ask)
   await emptyTrash(client, names, ask)
 }
 

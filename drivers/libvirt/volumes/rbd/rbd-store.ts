@@ -1,12 +1,16 @@
+import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { KeyedLock } from '../../../keyed-lock.ts'
 import { copyOut, type DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
+import { headerBytes } from '../encryption/luks-file.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
 import { type Ask, EXIT, endedWith, rbd } from './rbd-client.ts'
 import { makeVolume, qemuTarget, type RbdWork, resize } from './rbd-content.ts'
 import {
+  findVolumeImage,
+  imageInfo,
   listVolumes,
   noVolume,
   rbdNames,
@@ -14,13 +18,14 @@ import {
   snapshotNames,
   snapshotNow,
   specOf,
-  volumeBytes,
+  type VolumeImage,
+  volumeImage,
 } from './rbd-images.ts'
 import { admitWriter, fenceWriters, refuseWriters } from './rbd-openers.ts'
 import type { RbdStore } from './rbd-pools.ts'
 import { removeVolume } from './rbd-remove.ts'
 
-/** The size that a volume is to have after a revert that is under way. */
+/** The bytes that an image is to have after a revert that is under way. */
 const REVERTING = 'weir_reverting'
 
 /** Of all stores of this process: an image is brought into a pool once. */
@@ -28,17 +33,25 @@ const bringing = new KeyedLock<string>()
 
 /** A store whose volumes are images in a pool of Ceph. Everything goes through Ceph's own programs, never libvirt's pool. */
 export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
-  const { owner, images } = host
+  const { owner, images, keyring } = host
   const { hostId } = owner
   const names = rbdNames(owner)
   const client = store
-  const work: RbdWork = { client, names, images, hostId, bringing }
+  const scratch = join(host.stateDirectory, 'ceph')
+  const work: RbdWork = { client, names, images, hostId, bringing, keyring, scratch }
+  const find = (id: VolumeId, signal: AbortSignal) => findVolumeImage(client, names, id, { signal })
+  const get = (id: VolumeId, signal: AbortSignal) => volumeImage(client, names, id, { signal })
   return {
-    sourceOf: async (id) => ({ path: specOf(client, names.volume(id)), rbd: store.source }),
-    sizeOf: (id, signal) => volumeBytes(client, names, id, { signal }),
+    async sourceOf(id, signal) {
+      const { image = names.volume(id), keyBits } = (await find(id, signal)) ?? {}
+      const path = specOf(client, image)
+      return { path, rbd: store.source, ...(keyBits !== undefined && { isEncrypted: true }) }
+    },
+    sizeOf: async (id, signal) => (await get(id, signal)).bytes,
     list: (signal) => listVolumes(client, names, { signal }),
     async snapshotsOf(id, signal) {
-      const all = await snapshotNames(client, names.volume(id), { signal })
+      const found = await find(id, signal)
+      const all = found === undefined ? [] : await snapshotNames(client, found.image, { signal })
       return all.filter(isUuid) as VolumeSnapshotId[]
     },
     async refuseTooLarge(bytes) {
@@ -47,29 +60,37 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async refuseGrowth(_, bytes) {
       if (bytes > store.totalBytes) throw tooLarge(store, bytes)
     },
-    make: async (spec, signal) => {
-      // A clone has the header of what it was cloned from, and so its key.
-      if (spec.encryption !== undefined)
-        throw new Failure('unsupported', 'Volumes in pools of Ceph are not encrypted.')
-      await makeVolume(work, spec, { signal })
-    },
+    make: (spec, signal) => makeVolume(work, spec, { signal }),
     remove: (id, signal) => removeVolume(client, names, id, { signal }),
-    grow: (id, bytes, signal) => resize(client, names.volume(id), bytes, { signal }),
+    async grow(id, bytes, signal) {
+      const { image, keyBits } = await get(id, signal)
+      await resize(client, image, bytes + headerOf(keyBits), { signal })
+    },
     snapshot: (id, snapshot, signal) => makeSnapshot(work, id, snapshot, { signal }),
-    removeSnapshot: (id, snapshot, signal) =>
-      removeSnapshot(client, names.volume(id), snapshot, { signal }),
+    async removeSnapshot(id, snapshot, signal) {
+      const found = await find(id, signal)
+      if (found !== undefined) await removeSnapshot(client, found.image, snapshot, { signal })
+    },
     copyTo: (file, id, signal) => copyTo(work, file, id, { signal }),
     revert: (id, snapshot, signal) => revert(work, id, snapshot, { signal }),
-    refuseOpen: (id, signal) => refuseWriters(client, names, { id, hostId }, { signal }),
-    admit: (volume, signal) => admitWriter(client, names, { ...volume, hostId }, { signal }),
-    async reserve({ id, isShared }, signal) {
-      if (!isShared) await refuseWriters(client, names, { id, hostId }, { signal })
+    async refuseOpen(id, signal) {
+      const path = specOf(client, (await get(id, signal)).image)
+      await refuseWriters(client, { id, path, hostId }, { signal })
+    },
+    admit: (volume, signal) => admitWriter(client, { ...volume, hostId }, { signal }),
+    async reserve({ id, path, isShared }, signal) {
+      if (!isShared) await refuseWriters(client, { id, path, hostId }, { signal })
     },
     async expect() {},
     async follow() {},
     async release() {},
-    fence: ({ id }, _, signal) => fenceWriters(client, names, id, { signal }),
+    fence: (volume, _, signal) => fenceWriters(client, volume, { signal }),
   }
+}
+
+/** The bytes of an image that are not its volume's content. */
+function headerOf(keyBits: VolumeImage['keyBits']): number {
+  return keyBits === undefined ? 0 : headerBytes(keyBits)
 }
 
 /** Ceph's own snapshot is of one moment, whichever guests write the volume. */
@@ -79,8 +100,10 @@ async function makeSnapshot(
   snapshot: VolumeSnapshotId,
   ask: Ask,
 ): Promise<void> {
-  const spec = specOf(client, names.volume(id), snapshot)
-  await rbd(client, ['snap', 'create', '--no-progress', spec], ask).catch((error: unknown) => {
+  const { image } = await volumeImage(client, names, id, ask)
+  const spec = specOf(client, image, snapshot)
+  const told = { ...ask, tells: true } as const
+  await rbd(client, ['snap', 'create', '--no-progress', spec], told).catch((error: unknown) => {
     if (endedWith(error, EXIT.notFound)) throw noVolume(id)
     if (!endedWith(error, EXIT.exists)) throw error
   })
@@ -92,7 +115,9 @@ async function copyTo(
   id: VolumeId,
   ask: Ask,
 ): Promise<void> {
-  const image = names.volume(id)
+  const { image, keyBits } = await volumeImage(client, names, id, ask)
+  if (keyBits !== undefined)
+    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   const snapshot = `export-${hostId}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(id) }, ask)
   try {
@@ -112,15 +137,16 @@ async function revert(
   snapshot: VolumeSnapshotId,
   ask: Ask,
 ): Promise<void> {
-  const image = names.volume(id)
+  const { image, bytes: now, keyBits } = await volumeImage(client, names, id, ask)
+  const header = headerOf(keyBits)
   const spec = specOf(client, image)
   if (!(await snapshotNames(client, image, ask)).includes(snapshot))
     throw new Failure('not-found', `Snapshot ${snapshot} could not be found in its store.`)
-  const bytes = Math.max(await volumeBytes(client, names, id, ask), await before())
+  const bytes = Math.max(now + header, await before())
   await rbd(client, ['image-meta', 'set', spec, REVERTING, String(bytes)], ask)
   const rollback = ['snap', 'rollback', '--no-progress', specOf(client, image, snapshot)]
   await rbd(client, rollback, { ...ask, isLong: true })
-  if ((await volumeBytes(client, names, id, ask)) < bytes) await resize(client, image, bytes, ask)
+  if ((await imageInfo(client, image, ask))!.size < bytes) await resize(client, image, bytes, ask)
   await rbd(client, ['image-meta', 'remove', spec, REVERTING], ask)
 
   async function before(): Promise<number> {
