@@ -1802,6 +1802,17 @@ export interface components {
         readonly VolumeMetadata: {
             readonly [key: string]: string;
         };
+        /** @description Which stores a volume may be in. */
+        readonly VolumeHints: {
+            /** @description Volumes, one of which has the store that it is to be in. */
+            readonly same_host?: string | readonly string[];
+            /** @description Volumes whose stores it must not be in. */
+            readonly different_host?: string | readonly string[];
+            /** @enum {unknown} */
+            readonly local_to_instance?: null;
+            /** @enum {unknown} */
+            readonly query?: null;
+        };
         readonly NewVolume: {
             /** @description GiB; without it, that of the source. */
             readonly size?: number | null;
@@ -2007,6 +2018,7 @@ export type VolumeName = components['schemas']['VolumeName'];
 export type VolumeDescription = components['schemas']['VolumeDescription'];
 export type VolumeSize = components['schemas']['VolumeSize'];
 export type VolumeMetadata = components['schemas']['VolumeMetadata'];
+export type VolumeHints = components['schemas']['VolumeHints'];
 export type NewVolume = components['schemas']['NewVolume'];
 export type VolumeAttachment = components['schemas']['VolumeAttachment'];
 export type VolumeSummary = components['schemas']['VolumeSummary'];
@@ -4967,6 +4979,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly volume: components["schemas"]["NewVolume"];
+                    readonly "OS-SCH-HNT:scheduler_hints"?: components["schemas"]["VolumeHints"] | null;
                 };
             };
         };

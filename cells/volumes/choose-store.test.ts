@@ -54,6 +54,16 @@ test('the store with the most room comes first, and every store that fits is a p
 test.each<[string, Partial<StoreState>, Partial<StoreRequest>]>([
   ['no host that reaches it is in the zone mars (AvailabilityZoneFilter)', {}, { zone: 'mars' }],
   ['it does not have the source (SourceFilter)', {}, { sourceStoreId: 'other' }],
+  [
+    'it has none of the volumes of the hint same_host (SameBackendFilter)',
+    {},
+    { amongStores: ['other'] },
+  ],
+  [
+    'it has a volume of the hint different_host (DifferentBackendFilter)',
+    {},
+    { notInStores: ['other', 'only'] },
+  ],
   ['no host that reaches it is up (ReachableFilter)', { hosts: [] }, {}],
   ['its name is not gold (CapabilitiesFilter)', {}, { specs: { volume_backend_name: 'gold' } }],
   [

@@ -46,6 +46,18 @@ const FILTERS: readonly StoreFilter[] = [
       sourceStoreId === null || sourceStoreId === id ? undefined : 'it does not have the source',
   },
   {
+    name: 'SameBackendFilter',
+    refusal: ({ id }, { amongStores }) =>
+      amongStores === undefined || amongStores.includes(id)
+        ? undefined
+        : 'it has none of the volumes of the hint same_host',
+  },
+  {
+    name: 'DifferentBackendFilter',
+    refusal: ({ id }, { notInStores = [] }) =>
+      notInStores.includes(id) ? 'it has a volume of the hint different_host' : undefined,
+  },
+  {
     name: 'AvailabilityZoneFilter',
     refusal: ({ hosts }, { zone }) =>
       zone === null || hosts.some((host) => host.zone === zone)

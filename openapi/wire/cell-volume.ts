@@ -83,6 +83,10 @@ export const VolumeRequest = Type.Object({
   source: Type.Optional(VolumeSource),
   /** The name of a host that is to reach its store, where such a store can take it; absent: any. */
   host: Type.Optional(Type.String()),
+  /** The stores that it may be in; absent: any. */
+  amongStores: Type.Optional(Type.Array(StoreId)),
+  /** The stores that it must not be in; absent: none. */
+  notInStores: Type.Optional(Type.Array(StoreId)),
 })
 export type VolumeRequest = Static<typeof VolumeRequest>
 

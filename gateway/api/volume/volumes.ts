@@ -6,6 +6,7 @@ import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
 import { retypeVolume } from '../../app/volumes/retype-volume.ts'
 import { revertVolume } from '../../app/volumes/revert-volume.ts'
+import type { StoreHints } from '../../app/volumes/store-hints.ts'
 import { updateReadOnly } from '../../app/volumes/update-read-only.ts'
 import { uploadVolume } from '../../app/volumes/upload-volume.ts'
 import type { Volume } from '../../app/volumes/volume.ts'
@@ -25,7 +26,9 @@ import { isSince } from '../../views/since.ts'
 import { volumeSummary, volumeUploadView, volumeView } from '../../views/volume/volume.ts'
 import { viewParts } from './view-parts.ts'
 
-type NewVolumeBody = Call<operations['createVolume']>['body']['volume']
+type CreateBody = Call<operations['createVolume']>['body']
+type NewVolumeBody = CreateBody['volume']
+type HintsBody = NonNullable<CreateBody['OS-SCH-HNT:scheduler_hints']>
 type List = operations['listVolumes']
 type ListDetail = operations['listVolumesDetail']
 
@@ -72,9 +75,14 @@ const create: Handler<operations['createVolume']> = async (call) => {
     // Cinder takes an empty name for none.
     type: asked.volume_type || null,
     source: sourceOf(asked),
+    hints: hintsOf(body['OS-SCH-HNT:scheduler_hints'] ?? {}),
   }
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
   return oneVolume(call, await createVolume(app, context, request, key))
+}
+
+function hintsOf({ same_host: same = [], different_host: different = [] }: HintsBody): StoreHints {
+  return { same: [same].flat(), different: [different].flat() }
 }
 
 function sourceOf({

@@ -11,7 +11,7 @@ import { queueTraces } from '../../db/traces.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
-import { chooseVolumeCell } from '../volumes/choose-cell.ts'
+import { chooseVolumeCell, type WantedStores } from '../volumes/choose-cell.ts'
 import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import type { StoredSource, Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
@@ -22,6 +22,8 @@ export interface CreateVolumeParams {
   readonly cellId: CellId
   /** Of the wire's create, one per round. */
   readonly operationIds: readonly string[]
+  /** As its user's hints say; absent: any. */
+  readonly stores?: WantedStores | undefined
 }
 
 type CreateCall = StepCall<ComputeDeps, CreateVolumeParams>
@@ -51,7 +53,8 @@ function askStep(round: number): RemoteStep<ComputeDeps, CreateVolumeParams> {
       try {
         const { cellId, attempt } = target
         const operation = { id: params.operationIds[round - 1]!, volumeId: volume.id, attempt }
-        return await askCreate(deps, { cellId, operation, volume }, call.work)
+        const { stores } = params
+        return await askCreate(deps, { cellId, operation, volume, stores }, call.work)
       } catch (error) {
         const now = await findVolume(deps.db, params.volumeId)
         if (now === undefined || !isWanted(now, target, call.sagaId)) return SUPERSEDED
@@ -88,16 +91,24 @@ export function askCreate(
     readonly volume: Volume
     /** The name of a host that is to reach its store; undefined: any. */
     readonly host?: string | undefined
+    /** Undefined: it may be in any. */
+    readonly stores?: WantedStores | undefined
   },
   work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
-  const { cellId, operation, host } = asked
+  const { cellId, operation, host, stores = {} } = asked
   const { projectId, sizeGb, zone, specs, source, encryption } = asked.volume
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
   const from = source === null ? {} : { source: readable(deps, source, cellId) }
   const near = host === undefined ? {} : { host }
   const sealed = encryption === null ? {} : { encryption }
-  const volume = { projectId, sizeGb, zone, specs: { ...specs }, ...sealed, ...from, ...near }
+  const { amongStores, notInStores } = stores
+  const hinted = {
+    ...(amongStores && { amongStores: [...amongStores] }),
+    ...(notInStores && { notInStores: [...notInStores] }),
+  }
+  const where = { zone, ...near, ...hinted }
+  const volume = { projectId, sizeGb, specs: { ...specs }, ...sealed, ...from, ...where }
   return deps.askCell(cell, 'volume.create', { operation, volume }, { work })
 }
 
@@ -133,7 +144,7 @@ async function settle(
   if (volume === undefined || !isWanted(volume, target, sagaId)) return { next: null }
   queueStoreTrace(tx, volume, outcome)
   if (outcome.outcome === 'refused') {
-    const settled = await assignNext(tx, deps, volume, outcome.reason)
+    const settled = await assignNext(tx, deps, { ...volume, stores: params.stores }, outcome.reason)
     if (settled.next === null) await addFailureMessage(tx, 'placing', failedOn(volume, work))
     return settled
   }
@@ -147,7 +158,7 @@ async function settle(
 async function assignNext(
   tx: Tx,
   deps: ComputeDeps,
-  volume: Volume,
+  volume: Volume & Pick<CreateVolumeParams, 'stores'>,
   reason: string,
 ): Promise<Settled> {
   const tried = volume.cellId === null ? volume.triedCells : [...volume.triedCells, volume.cellId]

@@ -65,6 +65,12 @@ test.each<[string, Cell, Partial<VolumeCellRequest>]>([
   ['sends no heartbeats', cell('a', [store()], { isReachable: false }), {}],
   ['has no store', cell('a', []), {}],
   ['has no store in zone mars', cell('a', [store()]), { zone: 'mars' }],
+  ['has no store that its hints allow', cell('a', [store()]), { stores: { amongStores: ['b'] } }],
+  [
+    'has no store that its hints allow',
+    cell('a', [store()]),
+    { stores: { notInStores: ['store'] } },
+  ],
   ['has no store that its type allows', cell('a', [store({ isUp: false })]), {}],
   [
     'has no store that its type allows',
@@ -103,6 +109,7 @@ test('the trace has the filters in their order, and the cells that are left with
     'ReachableFilter 0',
     'StoreFilter 1',
     'AvailabilityZoneFilter 0',
+    'AffinityFilter 0',
     'CapabilitiesFilter 0',
     'EncryptionFilter 0',
   ])

@@ -15,6 +15,16 @@ export interface VolumeCellRequest {
   readonly only: CellId | null
   /** Cells that refused it. */
   readonly tried: readonly CellId[]
+  /** Absent: it may be in any store. */
+  readonly stores?: WantedStores | undefined
+}
+
+/** The stores that a volume may be in, by their ids. */
+export interface WantedStores {
+  /** Absent: any. */
+  readonly amongStores?: readonly string[]
+  /** Not in these; absent: in any. */
+  readonly notInStores?: readonly string[]
 }
 
 /** The cell to ask for a volume; `reason`: why there is none, for operators. */
@@ -92,6 +102,13 @@ const FILTERS: readonly (readonly [
         : `has no store in zone ${zone}`,
   ],
   [
+    'AffinityFilter',
+    ({ summary }, { stores: wanted }) =>
+      wanted === undefined || summary?.stores?.some(({ id }) => isWanted(id, wanted))
+        ? undefined
+        : 'has no store that its hints allow',
+  ],
+  [
     'CapabilitiesFilter',
     ({ summary }, request) =>
       suitable(summary?.stores ?? [], request).length === 0
@@ -150,12 +167,19 @@ function sum(requests: readonly VolumeCellRequest[]): number {
 /** The stores that are up, in the zone, and allowed by the specs of the type. */
 function suitable(
   stores: readonly StoreSummary[],
-  { zone, specs }: VolumeCellRequest,
+  { zone, specs, stores: wanted = {} }: VolumeCellRequest,
 ): readonly StoreSummary[] {
   return stores.filter(
     (store) =>
-      store.isUp && (zone === null || store.zones.includes(zone)) && isAllowed(store, specs),
+      store.isUp &&
+      isWanted(store.id, wanted) &&
+      (zone === null || store.zones.includes(zone)) &&
+      isAllowed(store, specs),
   )
+}
+
+function isWanted(id: string, { amongStores, notInStores = [] }: WantedStores): boolean {
+  return (amongStores === undefined || amongStores.includes(id)) && !notInStores.includes(id)
 }
 
 /** Those of them in which it can be encrypted, if it is to be. */

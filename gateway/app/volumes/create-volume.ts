@@ -47,8 +47,8 @@ async function accept(
   key: IdempotencyKey | null,
 ): Promise<string> {
   const { compute } = deps
-  const { row: described, only } = await describeVolume(deps, context, request)
-  const wanted = { ...described, only, tried: [] }
+  const { row: described, only, stores } = await describeVolume(deps, context, request)
+  const wanted = { ...described, only, stores, tried: [] }
   const choice = chooseVolumeCell(compute.cells.cells(), wanted, compute.clock.now())
   const id = newId<VolumeId>()
   const { chosen } = choice
@@ -78,7 +78,7 @@ async function accept(
   await compute.sagas.start(createVolumeSaga, {
     id: sagaId,
     subject: id,
-    params: { volumeId: id, cellId: chosen.id, operationIds },
+    params: { volumeId: id, cellId: chosen.id, operationIds, ...(stores && { stores }) },
     work: context,
     before: (tx) => record(tx, sagaId),
     after: charge,

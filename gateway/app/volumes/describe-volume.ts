@@ -4,9 +4,10 @@ import type { NewVolume } from '../../db/volumes.ts'
 import type { Compute } from '../compute.ts'
 import type { Images } from '../images/images.ts'
 import type { RequestContext } from '../request-context.ts'
-import { isShared } from './choose-cell.ts'
+import { isShared, type WantedStores } from './choose-cell.ts'
 import { defaultType } from './default-types.ts'
 import { refuseLargeVolume } from './quotas.ts'
+import { hintedStores, type StoreHints } from './store-hints.ts'
 import { encryptionOf } from './type-encryption.ts'
 import { typeNamed } from './types.ts'
 import { findSource, refuseUnfitStore, refuseUnlike, type WantedSource } from './volume-source.ts'
@@ -27,6 +28,7 @@ export interface NewVolumeRequest
   readonly type: string | null
   /** Null: it begins empty. */
   readonly source: WantedSource | null
+  readonly hints?: StoreHints
 }
 
 /** All that is decided of a volume but for its cell; nothing is written. */
@@ -34,6 +36,8 @@ export interface DescribedVolume {
   readonly row: Omit<NewVolume, 'id' | 'cellId' | 'status' | 'fault' | 'sagaId'>
   /** The only cell that can make it; null: any. */
   readonly only: CellId | null
+  /** Absent: it may be in any store. */
+  readonly stores?: WantedStores
 }
 
 /**
@@ -46,7 +50,7 @@ export async function describeVolume(
   request: NewVolumeRequest,
 ): Promise<DescribedVolume> {
   const { projectId, userId } = context
-  const { type: _type, source: _source, ...named } = request
+  const { type: _type, source: _source, hints = {}, ...named } = request
   const { found, type, encryption, sizeGb, zone } = await settleRequest(deps, context, request)
   const specs = type?.extraSpecs ?? {}
   refuseSharedEncrypted(type?.id, specs, encryption)
@@ -68,7 +72,8 @@ export async function describeVolume(
     isMultiattach: isShared(specs),
     encryption,
   }
-  return { row, only: found?.cellId ?? null }
+  const stores = await hintedStores(deps.compute, context, hints)
+  return { row, only: found?.cellId ?? null, ...(stores && { stores }) }
 }
 
 /** What the request leaves to its source, and to defaults. */
