@@ -3,14 +3,16 @@ import type { VolumeId } from '#common/ids.ts'
 import type { FakeHost } from './host.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
+/** `copy`: into another volume, or into an image. */
+export type LackableWork = 'snapshot' | 'extend' | 'copy'
+
 /**
  * Throws `unsupported` or `conflict`, as engines do, for what the settings say that the store cannot do with the volume.
- * `copy`: into another volume, or into an image.
  */
 export function refuseLacking(
   { settings: { volumeStoreLacks = [] } }: Pick<FakeHost, 'settings'>,
   folder: VolumeFolder,
-  work: 'snapshot' | 'extend' | 'copy',
+  work: LackableWork,
   id: VolumeId,
 ): void {
   if (volumeStoreLacks.length === 0) return

@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { InstanceId, VolumeId } from '#common/ids.ts'
+import type { InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { InstanceSpec } from '../driver.ts'
 import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
 import type { FaultyMethod } from './faults.ts'
@@ -27,12 +27,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
     },
     create: (spec, signal) =>
-      onVolume('createVolume', spec, signal, () => {
-        const { from } = spec
-        if (from !== undefined && 'volume' in from && !('snapshot' in from))
-          refuseLacking(host, folder, 'copy', from.volume)
-        folder.make(spec.id, sizeOf(folder, spec), spec.encryption !== undefined)
-      }),
+      onVolume('createVolume', spec, signal, () => make(host, folder, spec)),
     destroy: (volume, signal) =>
       onVolume('destroyVolume', volume, signal, () => folder.remove(volume.id)),
     async list(store, signal) {
@@ -40,20 +35,11 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('listVolumes', undefined, signal, () => folder.list())
     },
     extend: (volume, bytes, signal) =>
-      onVolume('extendVolume', volume, signal, () => {
-        refuseLacking(host, folder, 'extend', volume.id)
-        folder.grow(volume.id, bytes)
-      }),
+      onVolume('extendVolume', volume, signal, () => grow(host, folder, volume, bytes)),
     snapshot: (volume, snapshot, signal) =>
-      onVolume('snapshotVolume', volume, signal, () => {
-        refuseLacking(host, folder, 'snapshot', volume.id)
-        folder.keepSnapshot(volume.id, snapshot)
-      }),
+      onVolume('snapshotVolume', volume, signal, () => keep(host, folder, volume, snapshot)),
     export: (volume, _format, signal) =>
-      onVolume('exportVolume', volume, signal, () => {
-        refuseLacking(host, folder, 'copy', volume.id)
-        return exported(folder, volume.id)
-      }),
+      onVolume('exportVolume', volume, signal, () => exported(host, folder, volume)),
     revert: (volume, snapshot, signal) =>
       onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
     destroySnapshot: (volume, snapshot, signal) =>
@@ -90,8 +76,31 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
   }
 }
 
+function make(host: FakeHost, folder: VolumeFolder, spec: VolumeSpec): void {
+  const { from } = spec
+  if (from !== undefined && 'volume' in from && !('snapshot' in from))
+    refuseLacking(host, folder, 'copy', from.volume)
+  folder.make(spec.id, sizeOf(folder, spec), spec.encryption !== undefined)
+}
+
+function grow(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef, bytes: number): void {
+  refuseLacking(host, folder, 'extend', id)
+  folder.grow(id, bytes)
+}
+
+function keep(
+  host: FakeHost,
+  folder: VolumeFolder,
+  { id }: VolumeRef,
+  snapshot: VolumeSnapshotId,
+): void {
+  refuseLacking(host, folder, 'snapshot', id)
+  folder.keepSnapshot(id, snapshot)
+}
+
 /** The content is raw whatever format is asked for, and says so. */
-function exported(folder: VolumeFolder, id: VolumeId) {
+function exported(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef) {
+  refuseLacking(host, folder, 'copy', id)
   const { bytes } = folder.get(id)
   if (folder.isEncrypted(id))
     throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)

@@ -17,8 +17,7 @@ async function startInFolder(): Promise<EncryptingHosts> {
   const { cellId } = hosts.one.owner
   return {
     ...hosts,
-    raw: (id, snapshot = undefined) =>
-      readFile(join(hosts.pool, `weir-${cellId}-${id}.${snapshot ?? 'luks'}`)),
+    raw: (id, snapshot) => readFile(join(hosts.pool, `weir-${cellId}-${id}.${snapshot ?? 'luks'}`)),
     fences: false,
   }
 }

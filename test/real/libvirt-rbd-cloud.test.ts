@@ -218,7 +218,7 @@ describe.skipIf(why !== undefined)(
         await expect.poll(() => hostOf(server), poll).not.toBe(former)
         const isAtRest = async () => {
           const { status, 'OS-EXT-STS:task_state': task } = await showServer(admin, server)
-          return `${status} ${task}`
+          return `${status} ${String(task)}`
         }
         await expect.poll(isAtRest, poll).toBe('ACTIVE null')
         const shutOut = await ceph.cluster.tool('ceph', 'osd', 'blocklist', 'ls')
