@@ -37,6 +37,16 @@ describe('ImageCache', () => {
     expect(await cache.find({ sha256: '../' })).toBeUndefined()
   })
 
+  test('an image that was fetched ahead is here for the boot', async () => {
+    const image = images.add(Buffer.from('content'))
+
+    await cache.fetch(image, signal())
+
+    expect(await cache.find(image)).toEqual({ name: null, sizeBytes: 7 })
+    await cache.path(image, signal())
+    expect(images.opened.get(image.id)).toBe(1)
+  })
+
   test.each([
     ['a wrong checksum', { sha256: 'b'.repeat(64) }, 'SHA-256'],
     ['more than promised', { sizeBytes: 3 }, 'longer'],

@@ -85,6 +85,10 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     return found?.isFile() === true ? { name: null, sizeBytes: found.size } : undefined
   }
 
+  async fetch(image: ImageFile, signal: AbortSignal): Promise<void> {
+    await this.path(image, signal)
+  }
+
   /** As `path`: the file stays until the image is disposed, which leaves no more unused ones than the limit. */
   async hold(image: ImageFile, signal: AbortSignal): Promise<HeldImage> {
     const { sha256 } = image

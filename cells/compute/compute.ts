@@ -10,8 +10,8 @@ import type { MetadataStore } from './metadata/metadata-store.ts'
 
 /** Where the disks of servers are saved. */
 export interface ImageFiller {
-  /** Afterwards the image is active with the disk's content. */
-  fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<void>
+  /** Afterwards the image is active with the disk's content, or, where the answer is false, with that of an earlier request. */
+  fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<boolean>
 }
 
 export interface Host {

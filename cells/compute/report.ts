@@ -1,3 +1,4 @@
+import { changedFormat } from '#common/changed-format.ts'
 import { errorChain, isFailure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { capabilitiesOf, type HostInventory, type InstanceReport } from '#drivers/driver.ts'
@@ -28,7 +29,8 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     simulated: driver.simulated,
     capabilities: [...capabilitiesOf(driver), ...networkCapability(driver)],
     down: seen.down,
-    inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host),
+    inventory:
+      compute.lastInventory === null ? null : wireInventory(compute.lastInventory, compute),
     ...(stores && { stores }),
     instances: guests
       .slice(0, reportedGuestsMax)
@@ -80,7 +82,7 @@ async function readBackend({ driver, log }: Compute): Promise<Seen> {
 
 function wireInventory(
   inventory: HostInventory,
-  { address, offer }: Compute['host'],
+  { driver, host: { address, offer } }: Pick<Compute, 'driver' | 'host'>,
 ): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...more } = inventory
   const { externalNetworks, machineSegments, machineTraits, ...others } = more
@@ -90,7 +92,10 @@ function wireInventory(
     ...offer,
     hypervisor: { ...hypervisor, address },
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
-    imageFormats: [...imageFormats],
+    imageFormats: [
+      ...imageFormats,
+      ...(driver.diskChanges === undefined ? [] : imageFormats.map(changedFormat)),
+    ],
     traits: [...traits],
     ...(numa && { numa: numa.map((node) => ({ ...node, pages: { ...node.pages } })) }),
     ...(machines && { machines: [...machines] }),

@@ -62,7 +62,7 @@ async function withSilentBackend(
       offer: {},
     },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
-    images: { fill: () => Promise.resolve() },
+    images: { fill: () => Promise.resolve(true) },
     workQueue,
     metadata: undefined,
     log,

@@ -6,16 +6,21 @@ import type { GuestTopology } from '#drivers/topology.ts'
 import { LOOKUP_OPERATIONS, type WireTopology } from '#openapi/wire/lookup.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
+import { ImageFetches } from './image-fetches.ts'
 import { serveDirectly } from './serve-directly.ts'
 
 /** Answers gateways on what this host alone knows, until disposed. */
 export function serveLookups(compute: Compute, nats: NatsConnection): readonly AsyncDisposable[] {
   const { driver } = compute
+  const fetches = new ImageFetches(compute)
   return serveDirectly(compute, nats, LOOKUP_OPERATIONS, {
     'image-find': async ({ imageId, sha256 }, signal) => {
       const image = { id: imageId as ImageId, sha256 }
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
     },
+    'image-fetch': async ({ image }, signal) => ({
+      state: await fetches.ask({ ...image, id: image.id as ImageId }, signal),
+    }),
     'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
     'cells-below': async (asked, signal) => {
       const found = await driverPart(driver, 'below').cells(asked, signal)

@@ -48,6 +48,7 @@ const ACT_NEEDS: Readonly<Partial<Record<ActName, Capability>>> = {
   'crash-dump': 'crashDump',
   'create-image': 'snapshot',
   'create-backup': 'snapshot',
+  'forget-changes': 'diskChanges',
   shelve: 'snapshot',
   rebuild: 'rebuild',
   resize: 'resize',

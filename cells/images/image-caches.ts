@@ -113,13 +113,14 @@ export class ImageCaches implements AsyncDisposable {
   }
 
   #pointedBuild(build: InstanceBuild): InstanceBuild {
-    const { kernel, ramdisk, ...image } = build.image
+    const { kernel, ramdisk, changes, ...image } = build.image
     return {
       ...build,
       image: {
         ...this.#pointedFile(image),
         ...(kernel && { kernel: this.#pointedFile(kernel) }),
         ...(ramdisk && { ramdisk: this.#pointedFile(ramdisk) }),
+        ...(changes && { changes: this.#pointedFile(changes) }),
       },
     }
   }

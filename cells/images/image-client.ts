@@ -23,6 +23,8 @@ export interface ImageTarget {
   readonly imageId: string
   /** Proof for the image service that this cell may fill this image now. */
   readonly ticket: string
+  /** The image whose changes the disk is; absent: the disk is whole. */
+  readonly changesOf?: string
 }
 
 export interface ImageClientOptions {
@@ -83,17 +85,17 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   }
 
   /**
-   * Afterwards the image is active with the disk's content; an image that is active already is not changed. Throws
-   * `not-found` for a deleted image, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
+   * Afterwards the image is active with the disk's content; an image that is active already is not changed, and the answer
+   * is then false, as it is from gateways of a former release. Throws `not-found` for a deleted image, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
    * `unavailable` when no gateway has taken all of it.
    */
-  async fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<void> {
+  async fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<boolean> {
     let last: unknown = new Error('no image service is set')
     for (const url of this.#inOrder(this.#urls)) {
       try {
-        await this.#fillAt(url, target, disk, signal)
+        const isFilled = await this.#fillAt(url, target, disk, signal)
         this.#first = this.#urls.indexOf(url)
-        return
+        return isFilled
       } catch (error) {
         signal.throwIfAborted()
         if (isFailure(error) && error.kind !== 'unavailable') throw error
@@ -109,16 +111,17 @@ export class ImageClient implements ImageSource, AsyncDisposable {
 
   async #fillAt(
     url: string,
-    { imageId, ticket }: ImageTarget,
+    { imageId, ticket, changesOf }: ImageTarget,
     disk: DiskImage,
     signal: AbortSignal,
-  ): Promise<void> {
-    const { statusCode, body } = await request(fileUrl(url, imageId), {
+  ): Promise<boolean> {
+    const { statusCode, headers, body } = await request(fileUrl(url, imageId), {
       dispatcher: this.#agent,
       method: 'PUT',
       headers: {
         'x-weir-image-ticket': ticket,
         'x-weir-disk-format': disk.diskFormat,
+        ...(changesOf !== undefined && { 'x-weir-changes-of': changesOf }),
         'content-type': 'application/octet-stream',
         'content-length': String(disk.sizeBytes),
       },
@@ -128,6 +131,7 @@ export class ImageClient implements ImageSource, AsyncDisposable {
     })
     const text = await body.text()
     if (statusCode !== STORED) throw refusalOf(imageId, statusCode, text)
+    return headers['x-weir-image-filled'] === 'yes'
   }
 
   #caches({ cache, sha256 }: ImageFile): readonly CachePlace[] {

@@ -175,6 +175,14 @@ const RULES = {
     to: null,
     event: 'compute_snapshot_instance',
   },
+  'forget-changes': {
+    name: 'forgetDiskChanges',
+    from: WITH_DISK,
+    ignoresLock: true,
+    during: null,
+    to: null,
+    event: null,
+  },
   'create-backup': {
     name: 'createBackup',
     from: WITH_DISK,

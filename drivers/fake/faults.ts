@@ -49,6 +49,7 @@ const FAULTY_METHODS = [
   'finish',
   'unmanagedGuests',
   'imageCopies',
+  'fetchImage',
   'machineNics',
   'adopt',
   'stores',

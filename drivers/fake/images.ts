@@ -50,10 +50,14 @@ export function fakeDiskChanges(host: FakeHost): DiskChanges {
   }
 }
 
-/** The images that the simulated host has booted. */
+/** The images that the simulated host has booted, or was to fetch. */
 export function fakeImageCopies(host: FakeHost): ImageCopies {
   return {
     find: ({ sha256 }, signal) =>
       host.faulty('imageCopies', undefined, signal, () => host.images.get(sha256)),
+    fetch: ({ sha256, sizeBytes }, signal) =>
+      host.faulty('fetchImage', undefined, signal, () => {
+        host.images.set(sha256, { name: null, sizeBytes })
+      }),
   }
 }

@@ -14,6 +14,8 @@ const PLAIN_ACTS = [
   'resume',
   'unrescue',
   'crash-dump',
+  /** Afterwards the host does not note any more what the guest writes. */
+  'forget-changes',
   'confirm-resize',
   /** Afterwards nothing of the guest is on its host, which may be given it again. */
   'shelve-offload',
@@ -35,9 +37,19 @@ export const Act = Type.Union([
   /** `build` is the server's own, with the image to rescue it with and the password it then has. */
   Type.Object({ name: Type.Literal('rescue'), build: InstanceBuild }),
   Type.Object({ name: Type.Literal('change-password'), password: Type.String() }),
-  Type.Object({ name: OneOf(['create-image', 'create-backup'] as const), target: ImageTarget }),
-  /** Without a target the guest starts from a volume, and has no disk to be saved. */
-  Type.Object({ name: Type.Literal('shelve'), target: Type.Optional(ImageTarget) }),
+  Type.Object({
+    name: OneOf(['create-image', 'create-backup'] as const),
+    target: ImageTarget,
+    /** From the moment of the image on, the host notes which parts of its disk the guest writes. */
+    notesChanges: Type.Optional(Type.Literal(true)),
+  }),
+  Type.Object({
+    name: Type.Literal('shelve'),
+    /** Absent: the guest starts from a volume, and has no disk to be saved. */
+    target: Type.Optional(ImageTarget),
+    /** The image since which the host has noted changes: where it knows them, it saves only these, and says so to the image service. */
+    changesOf: Type.Optional(Uuid),
+  }),
   Type.Object({
     name: Type.Literal('rebuild'),
     build: InstanceBuild,

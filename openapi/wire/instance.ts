@@ -64,6 +64,8 @@ export const ImageSnapshot = Type.Object({
   /** The kernel with which a guest is started; absent: the boot loader of its disk. */
   kernel: Type.Optional(ImageFile),
   ramdisk: Type.Optional(ImageFile),
+  /** What a guest has written since the content; the disk format then says that there are changes. Absent: nothing. */
+  changes: Type.Optional(ImageFile),
 })
 export type ImageSnapshot = Static<typeof ImageSnapshot>
 

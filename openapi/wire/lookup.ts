@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ImageFile } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 const Count = Type.Integer({ minimum: 0 })
@@ -50,6 +51,11 @@ export const LOOKUP_OPERATIONS = {
         }),
       ),
     }),
+  },
+  /** Has the host fetch the image for a boot to come. Asked again, it tells how far that has come; after `failed` it begins again. */
+  'image-fetch': {
+    ask: Type.Object({ image: ImageFile }),
+    answer: Type.Object({ state: OneOf(['there', 'fetching', 'failed']) }),
   },
   'clouds-below': {
     ask: Type.Object({ via: Via }),

@@ -142,6 +142,7 @@ export class TestCell implements AsyncDisposable {
       open: () => Promise.reject(new Failure('unavailable', 'A fake host opens no image.')),
       fill: async ({ imageId }: ImageTarget, disk: DiskImage) => {
         for await (const chunk of disk.content()) filled.push(`${imageId} ${chunk.length}`)
+        return true
       },
     }
     const parts = { createDriver: () => Promise.resolve(driver), images }

@@ -1,11 +1,9 @@
-import { isFailure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import type { Act, ActName, HostAct, HostMoveAct } from '#openapi/wire/act.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { VolumeKeys } from '#openapi/wire/volume.ts'
-import type { ImageTarget } from '../../images/image-client.ts'
 import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
@@ -14,6 +12,7 @@ import { withKeys } from '../volumes/with-keys.ts'
 import { imageSpec, instanceSpec } from './instance-spec.ts'
 import { RANKS } from './instance-work-queue.ts'
 import { type Moved, moveAct } from './move-act.ts'
+import { offload, saveAndNote, saveDisk, shelve } from './save-disk.ts'
 
 interface ActAsk<A extends HostAct = HostAct> {
   readonly operation: OperationRef
@@ -180,9 +179,12 @@ async function perform(
       return driverPart(driver, 'crashDump').trigger(id, signal)
     case 'create-image':
     case 'create-backup':
+      if (asked.notesChanges === true) return saveAndNote(compute, id, asked.target, signal)
       return saveDisk(compute, id, asked.target, signal)
+    case 'forget-changes':
+      return driverPart(driver, 'diskChanges').forget(id, signal)
     case 'shelve':
-      return shelve(compute, id, { target: asked.target, graceMs, runs }, signal)
+      return shelve(compute, id, { ...asked, graceMs, runs }, signal)
     case 'shelve-offload':
       return offload(compute, id, signal)
     case 'unshelve':
@@ -199,54 +201,4 @@ async function perform(
     case 'revert-resize':
       return driverPart(driver, 'resize').revert(instanceSpec(id, asked.build), how, signal)
   }
-}
-
-interface Shelving {
-  /** Undefined: the guest starts from a volume. */
-  readonly target: ImageTarget | undefined
-  readonly graceMs: number
-  /** The guest ran before. */
-  readonly runs: boolean
-}
-
-/**
- * Afterwards the guest is off and the image holds its root disk; one that starts from a volume is gone from the host. After
- * a failure to save its disk it runs again, if it ran before.
- */
-async function shelve(
-  compute: Compute,
-  id: InstanceId,
-  { target, graceMs, runs }: Shelving,
-  signal: AbortSignal,
-): Promise<void> {
-  const { driver } = compute
-  await driver.stop(id, graceMs, signal)
-  if (target === undefined) return offload(compute, id, signal)
-  try {
-    await saveDisk(compute, id, target, signal)
-  } catch (error) {
-    if (runs && isFailure(error) && !isFailure(error, 'unavailable')) await driver.start(id, signal)
-    throw error
-  }
-}
-
-/** Afterwards nothing of the guest is on the host. */
-async function offload(
-  { driver, metadata }: Compute,
-  id: InstanceId,
-  signal: AbortSignal,
-): Promise<void> {
-  await driver.destroy(id, signal)
-  await metadata?.remove(id)
-}
-
-/** Afterwards the image holds the guest's root disk, as it was at one moment. */
-async function saveDisk(
-  { driver, images }: Compute,
-  id: InstanceId,
-  target: ImageTarget,
-  signal: AbortSignal,
-): Promise<void> {
-  await using disk = await driverPart(driver, 'snapshot').take(id, signal)
-  await images.fill(target, disk, signal)
 }

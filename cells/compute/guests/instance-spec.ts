@@ -1,3 +1,4 @@
+import { formatBeforeChanges } from '#common/changed-format.ts'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, ImageId, InstanceId, NetworkId, PortId, VolumeId } from '#common/ids.ts'
 import type { ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
@@ -10,13 +11,22 @@ export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
   return { ...nic, portId: nic.portId as PortId, networkId: nic.networkId as NetworkId }
 }
 
-/** The driver's form of an image that came over the wire. */
-export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image']): ImageSpec {
+/** The driver's form of an image that came over the wire. Throws `invalid` for one whose changes did not come along. */
+export function imageSpec(of: InstanceBuild['image']): ImageSpec {
+  const { kernel, ramdisk, changes, ...image } = of
   const file = <F extends { readonly id: string }>(of: F) => ({ ...of, id: of.id as ImageId })
+  const format = formatBeforeChanges(image.diskFormat)
+  if ((format === undefined) !== (changes === undefined))
+    throw new Failure(
+      'invalid',
+      `Image ${image.id} has the format ${image.diskFormat}, and came with${changes === undefined ? 'out' : ''} changes.`,
+    )
   return {
     ...file(image),
+    ...(format !== undefined && { diskFormat: format }),
     ...(kernel && { kernel: file(kernel) }),
     ...(ramdisk && { ramdisk: file(ramdisk) }),
+    ...(changes && { changes: file(changes) }),
   }
 }
 
