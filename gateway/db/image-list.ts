@@ -5,6 +5,7 @@ import type { ImageMemberStatus } from '#common/states/image-states.ts'
 import type { Image } from './image.ts'
 import { imagesOfRows } from './images.ts'
 import { after, orderOf, pageInSlices, type SortColumn } from './keyset.ts'
+import { isPartOfMove } from './parts-of-moves.ts'
 import { imageMembers, images, imageTags } from './schema/image.ts'
 
 export const IMAGE_SORT_KEYS = [
@@ -91,6 +92,10 @@ export async function listImages(
 }
 
 function visibleTo(viewer: ImageViewer): SQL | undefined {
+  return and(sql`not ${isPartOfMove}`, permittedTo(viewer))
+}
+
+function permittedTo(viewer: ImageViewer): SQL | undefined {
   const own = viewer.projectId === null ? undefined : eq(images.owner, viewer.projectId)
   const community = viewer.wantsCommunity ? eq(images.visibility, 'community') : undefined
   if (!viewer.seesAll)

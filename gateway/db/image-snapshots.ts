@@ -2,14 +2,24 @@ import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
+import { COPY_OF_MOVE, isPartOfMove } from './parts-of-moves.ts'
 import { images } from './schema/image.ts'
 
 /**
  * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
  * deleted when the server is unshelved. `move`: that of a server on its way to another cell, deleted when it runs there.
+ * `move-copy`: that of a server that still runs, and is to go to another cell; deleted when its move has ended and no image
+ * has changes of it.
  * `volume-move`: that of a volume on its way to another cell, deleted when the move has ended.
  */
-export type SnapshotPurpose = 'image' | 'backup' | 'shelve' | 'move' | 'volume' | 'volume-move'
+export type SnapshotPurpose =
+  | 'image'
+  | 'backup'
+  | 'shelve'
+  | 'move'
+  | 'move-copy'
+  | 'volume'
+  | 'volume-move'
 
 export interface SnapshotMark {
   /** The server or volume. */
@@ -17,14 +27,16 @@ export interface SnapshotMark {
   readonly purpose: SnapshotPurpose
   /** How many backups of the server and type are kept; null: all images are. */
   readonly backupsKept: number | null
+  /** The image since which the host is to save what has changed, if it knows that; absent: the whole disk. */
+  readonly changesOf?: string
 }
 
 /** Afterwards the image is known to be made from the server or volume. */
 export async function markSnapshot(tx: Tx, imageId: string, mark: SnapshotMark): Promise<void> {
-  const { sourceId, purpose, backupsKept } = mark
+  const { sourceId, purpose, backupsKept, changesOf = null } = mark
   await tx.orm
     .update(images)
-    .set({ snapshotOf: sourceId, snapshotFor: purpose, backupsKept })
+    .set({ snapshotOf: sourceId, snapshotFor: purpose, backupsKept, changesOf })
     .where(eq(images.id, imageId))
 }
 
@@ -43,11 +55,15 @@ export async function shelvedImage(
   return row?.id
 }
 
-/** Afterwards the image has the formats of what its host has saved. */
+/** Afterwards the image has the formats of what its host has saved, and is of the changes of that other image, or of a whole disk. */
 export async function formatSnapshot(
   db: Executor,
   imageId: string,
-  formats: { readonly diskFormat: string; readonly containerFormat: string },
+  formats: {
+    readonly diskFormat: string
+    readonly containerFormat: string
+    readonly changesOf: string | null
+  },
 ): Promise<void> {
   await db.orm.update(images).set(formats).where(eq(images.id, imageId))
 }
@@ -80,6 +96,7 @@ export async function newestSnapshots(
     .where(
       and(
         eq(images.status, 'active'),
+        sql`not ${isPartOfMove}`,
         inArray(images.owner, [...new Set(owners.values())]),
         inArray(property('image_type'), ['snapshot', 'backup']),
         inArray(property('instance_uuid'), [...owners.keys()]),
@@ -146,9 +163,12 @@ export async function keepForMove(tx: Tx, serverId: string): Promise<void> {
     .where(and(eq(images.snapshotOf, serverId), eq(images.snapshotFor, 'shelve')))
 }
 
+const COPY = sql.raw(`'${COPY_OF_MOVE}'`)
+
 /**
  * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
- * longer shelved, or have changed cells; and those whose volume is not being uploaded to them, or not moved any more. Images
+ * longer shelved, or have changed cells; and copies of disks of servers whose moves have ended, unless an image has changes of
+ * them; and those whose volume is not being uploaded to them, or not moved any more. Images
  * of a server or volume that a saga holds are skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
@@ -156,8 +176,13 @@ const UNNEEDED = sqlStatement(sql`
   left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
   left join instance_mappings m on m.server_id = i.snapshot_of
   left join volumes v on v.id = i.snapshot_of
-  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move', 'volume-move'))
-    and case when i.snapshot_for in ('volume', 'volume-move') then
+  where i.snapshot_of is not null
+    and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move', ${COPY}, 'volume-move'))
+    and case when i.snapshot_for = ${COPY} then
+      not exists (select 1 from images d where d.changes_of = i.id)
+      and not exists (select 1 from server_moves w join operations o on o.id = w.operation_id
+        where w.copy_image_id = i.id and o.state = 'running')
+    when i.snapshot_for in ('volume', 'volume-move') then
       v.id is null or (v.saga_id is null and v.status <> 'uploading')
     else s.server_id is null or m.server_id is null or (
       m.saga_id is null and m.is_deleting = false

@@ -1,5 +1,6 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { isPartOfMove } from './parts-of-moves.ts'
 import { lockProject } from './project-locks.ts'
 import { images } from './schema/image.ts'
 
@@ -30,7 +31,7 @@ export async function imageUsage(db: Executor, projectId: string): Promise<Image
       uploading: sql<string>`count(if(${images.status} in ('saving', 'uploading', 'importing'), 1, null))`,
     })
     .from(images)
-    .where(eq(images.owner, projectId))
+    .where(and(eq(images.owner, projectId), sql`not ${isPartOfMove}`))
   return {
     images: Number(row?.images ?? 0),
     bytes: Number(row?.bytes ?? 0),

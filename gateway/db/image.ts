@@ -33,6 +33,10 @@ export interface Image extends ImageFields {
   readonly content: ImageContent | null
   /** The content that an import has yet to check: it is never served, and its format is unknown. */
   readonly staged: ImageContent | null
+  /** The image since which the content has what a server has written; null: it is a whole disk, or will be. */
+  readonly changesOf: string | null
+  /** True for a part of a disk that changes cells, which no request may name and no quota counts. */
+  readonly isPartOfMove: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
   /** Rises with every change; updates are conditional on it. */

@@ -5,6 +5,7 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder } from '#common/db/statement.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
+import { COPY_OF_MOVE } from './parts-of-moves.ts'
 import { imageMembers, images, imageTags } from './schema/image.ts'
 import { StaleRevision } from './stale-revision.ts'
 
@@ -139,6 +140,8 @@ function toImage(row: Row, tags: readonly string[]): Image {
     tags,
     content: isUsable(row.status) ? contentOf(row) : null,
     staged: isUsable(row.status) ? null : contentOf(row),
+    changesOf: row.changesOf,
+    isPartOfMove: row.changesOf !== null || row.snapshotFor === COPY_OF_MOVE,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     revision: row.revision,

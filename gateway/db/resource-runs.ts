@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { type Statement, sqlStatement } from '#common/db/statement.ts'
+import { isPartOfMove } from './parts-of-moves.ts'
 import { resourceRuns } from './schema/usage.ts'
 import type { RunQuery } from './server-runs.ts'
 
@@ -20,11 +21,12 @@ export interface ResourceRun {
   readonly endedAt: Date | null
 }
 
-/** What there is of each kind now. Images that are still being filled have no size, and volumes without a cell take no room. */
+/** What there is of each kind now. Images that are still being filled have no size, parts of moves are nobody's, and volumes without a cell take no room. */
 const PRESENT: Readonly<Record<ResourceKind, SQL>> = {
   volume: sql`select id, project_id, cell_id, size_gb as amount, created_at from volumes where cell_id is not null`,
   image: sql`select id, owner as project_id, cast(null as char(36) character set ascii) as cell_id,
-    size / 1073741824 as amount, created_at from images where status in ('active', 'deactivated')`,
+    size / 1073741824 as amount, created_at from images
+    where status in ('active', 'deactivated') and not ${isPartOfMove}`,
   'floating-ip': sql`select id, project_id, cast(null as char(36) character set ascii) as cell_id,
     1 as amount, created_at from floating_ips`,
 }

@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm'
-import type { Tx } from '#common/db/database.ts'
+import { and, eq, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
@@ -79,6 +79,21 @@ export function queueActions(tx: Tx, actions: readonly ServerAction[]): void {
       },
     })),
   )
+}
+
+/** Whether the request has acted on the server. */
+export async function hasAction(
+  db: Executor,
+  serverId: string,
+  requestId: string,
+): Promise<boolean> {
+  const ofRequest = eq(serverActions.requestId, requestId)
+  const rows = await db.orm
+    .select({ requestId: serverActions.requestId })
+    .from(serverActions)
+    .where(and(eq(serverActions.serverId, serverId), ofRequest))
+    .limit(1)
+  return rows.length > 0
 }
 
 const FAILED = { result: 'error' } as const

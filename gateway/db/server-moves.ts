@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import type { CellId, InstanceId } from '#common/ids.ts'
+import type { CellId, HostId, InstanceId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { MovedServer, MoveProgress } from '../app/operations/server-move-plan.ts'
 import { queueEvents } from './event-inbox.ts'
@@ -20,6 +20,12 @@ import { instanceMappings, serverIndex } from './schema/servers.ts'
 export interface ServerMoveRecord extends OperationRecord, MoveProgress {
   readonly subjectId: InstanceId
   readonly userId: string
+  /** The host that fetches the copy ahead; null: none does. */
+  readonly copyHostId: HostId | null
+  /** What was saved of its disk while it ran; null: nothing, or nothing yet. */
+  readonly copiedBytes: number | null
+  /** While it was off; null: nothing yet. */
+  readonly savedBytes: number | null
 }
 
 export interface NewServerMove
@@ -83,7 +89,12 @@ export async function runningServerMoves(
 
 /** The step that begins. */
 export type NextMoveStep = Pick<MoveProgress, 'step' | 'stepRequestId'> &
-  Partial<Pick<MoveProgress, 'formerState' | 'failure'>>
+  Partial<
+    Pick<
+      ServerMoveRecord,
+      'formerState' | 'failure' | 'copyImageId' | 'copyHostId' | 'copiedBytes' | 'savedBytes'
+    >
+  >
 
 /** Afterwards the move is at this step, from now on; false, and nothing changed, where it is at another than was seen, or was cancelled since. */
 export async function beginMoveStep(
@@ -107,7 +118,7 @@ export async function beginMoveStep(
 
 /** Afterwards the move goes back; false where it has begun to change cells, or has ended. */
 export async function cancelServerMove(tx: Tx, id: string): Promise<boolean> {
-  const isBefore = sql`${serverMoves.step} in ('waiting', 'saving', 'offloading', 'carrying', 'returning')`
+  const isBefore = sql`${serverMoves.step} not in ('changing', 'stopping')`
   const isRunning = sql`exists (select 1 from operations o where o.id = ${id} and o.state = 'running')`
   const [result] = await tx.orm
     .update(serverMoves)
@@ -178,11 +189,13 @@ function moveOf({
   readonly move: typeof serverMoves.$inferSelect
 }): ServerMoveRecord {
   const { toCellId, stepAt, stepRequestId, isCancelled, failure } = move
+  const { copyImageId, copyHostId, copiedBytes, savedBytes } = move
   const operation = operationOf(row)
   const isLeaving = move.step === 'changing' || move.step === 'stopping'
   return {
     ...operation,
-    ...{ stepAt, stepRequestId, isCancelled, failure },
+    ...{ stepAt, stepRequestId, isCancelled, failure, copyImageId, copiedBytes, savedBytes },
+    copyHostId: copyHostId as HostId | null,
     subjectId: row.subjectId as InstanceId,
     userId: row.userId,
     fromCellId: row.cellId as CellId,

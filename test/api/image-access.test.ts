@@ -1,6 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageForBoot, ticketForCell } from '#gateway/app/images/image-for-boot.ts'
+import { issueTicket } from '#gateway/app/images/ticket.ts'
+import { findImage } from '#gateway/db/images.ts'
+import { images } from '#gateway/db/schema/image.ts'
 import { checkedStream } from '../env/api/check-response.ts'
 import { type ImageApi, imageApi } from './image-api.ts'
 
@@ -105,6 +109,57 @@ describe('a cell', () => {
     expect((await internal(other, ticket)).status).toBe(401)
     expect((await internal(id, undefined)).status).toBe(401)
     expect((await internal(id, `${ticket}x`)).status).toBe(401)
+  })
+})
+
+describe('a host that saves a server', () => {
+  const cellId = '6f2f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e'
+  const copyId = '7a3f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e'
+
+  /** An image that waits for the changes of a server since that copy. */
+  async function ordered(): Promise<string> {
+    const id = await api.create(api.demo)
+    const { db } = api.http.gateway.images
+    await db.orm.update(images).set({ changesOf: copyId }).where(eq(images.id, id))
+    return id
+  }
+
+  async function fill(id: string, headers: Readonly<Record<string, string>>) {
+    const { ticketKey, clock } = api.http.gateway.images
+    const expiresAtMs = clock.now() + 60_000
+    const ticket = issueTicket(ticketKey, { use: 'fill', imageId: id, cellId, expiresAtMs })
+    const url = `http://cloud.test:8774/image/internal/images/${id}/file`
+    const said = { 'x-weir-image-ticket': ticket, 'x-weir-disk-format': 'raw', ...headers }
+    const type = { 'content-type': 'application/octet-stream' }
+    const asked = { method: 'PUT', headers: { ...said, ...type }, body: 'content' }
+    const response = await api.http.app.request(url, asked)
+    return { status: response.status, isFilled: response.headers.get('x-weir-image-filled') }
+  }
+  const stored = async (id: string) => findImage(api.http.gateway.images.db, id)
+
+  test('says that they are changes, and hears whether the image has them', async () => {
+    const id = await ordered()
+    const changes = { 'x-weir-changes-of': copyId }
+
+    expect(await fill(id, { 'x-weir-changes-of': id })).toMatchObject({ status: 400 })
+    expect(await fill(id, changes)).toEqual({ status: 204, isFilled: 'yes' })
+    expect(await fill(id, changes)).toEqual({ status: 204, isFilled: null })
+
+    // A gateway of a former release takes it for no disk of a format that any host knows.
+    const whole = { diskFormat: 'raw+changes', changesOf: copyId, isPartOfMove: true }
+    expect(await stored(id)).toMatchObject(whole)
+    expect((await api.show(api.admin, id)).status).toBe(404)
+    expect(await api.listed(api.admin, `id=${id}`)).toEqual([])
+  })
+
+  test('may save the whole disk instead, which its owner then sees', async () => {
+    const id = await ordered()
+
+    expect(await fill(id, {})).toEqual({ status: 204, isFilled: 'yes' })
+
+    const whole = { diskFormat: 'raw', changesOf: null, isPartOfMove: false }
+    expect(await stored(id)).toMatchObject(whole)
+    expect((await api.show(api.demo, id)).status).toBe(200)
   })
 })
 

@@ -1,5 +1,8 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import { images } from '#gateway/db/schema/image.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import { endOfOperation, type Operation, showOperation } from '#test/env/api/operations.ts'
 import {
@@ -30,11 +33,13 @@ let cloud: Cloud
 let demo: ApiClient
 let admin: ApiClient
 let stranger: ApiClient
+let db: Database
 let north: CloudCell
 let south: CloudCell
 
 beforeAll(async () => {
   cloud = await startCloud({ cells: 2, hostsPerCell: 1, gateways: 2 })
+  db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
   stranger = cloud.as('stranger')
@@ -45,6 +50,7 @@ beforeEach(async () => {
 })
 afterAll(async () => {
   await expectInvariants(cloud)
+  await db?.[Symbol.asyncDispose]()
   await cloud?.[Symbol.asyncDispose]()
 })
 
@@ -77,12 +83,23 @@ async function hostOf(cell: CloudCell): Promise<string> {
 
 const guestsOf = async (cell: CloudCell) =>
   (await Promise.all(cell.computes.map((host) => host.guests()))).flat()
-const imagesNamed = async (name: string) =>
-  (await demo.get<{ images: readonly Named[] }>(`/image/v2/images?name=${name}`)).body.images
+const imagesNamed = async (by: ApiClient, name: string) =>
+  (await by.get<{ images: readonly Named[] }>(`/image/v2/images?name=${name}`)).body.images
+
+/** The images that the server's disk is in, which no request shows. */
+async function saved(id: string) {
+  return db.orm.select({ name: images.name }).from(images).where(eq(images.snapshotOf, id))
+}
+const untilNothingSaved = (id: string) =>
+  waitFor('the images to go', async () => (await saved(id)).length === 0)
 
 const freeServer = (cell: CloudCell, change: object = {}) =>
   unboundServer(cloud, demo, cell.name, change)
 
+const imageUsage = async () => {
+  const { usage } = (await demo.get<{ usage: object }>('/image/v2/info/usage')).body
+  return usage
+}
 const usage = async () =>
   (await demo.get<{ limits: { absolute: object } }>('/compute/v2.1/limits')).body.limits.absolute
 
@@ -96,7 +113,8 @@ test('a server that runs is the same server in another cell, built from its own 
 
   const operation = await moved(id, { cell: south.name, reason: 'full' })
 
-  expect(operation).toMatchObject({ state: 'done', message: null })
+  expect(operation).toMatchObject({ state: 'done' })
+  expect(operation.message).toMatch(/^Its disk was saved in two passes: .* while it ran, .* off\.$/)
   const after = await showServer(demo, id)
   for (const field of ['name', 'addresses', 'metadata', 'created', 'key_name'])
     expect(after[field], field).toEqual((before as Server)[field])
@@ -112,8 +130,8 @@ test('a server that runs is the same server in another cell, built from its own 
     ).body.ports.map((port) => port.id),
   ).toEqual(ports.map((port) => port.id))
   const { output } = (await act(demo, id, { 'os-getConsoleOutput': {} })).body
-  expect(output).toContain('from image roaming-shelved')
-  await waitFor('the image to go', async () => (await imagesNamed('roaming-shelved')).length === 0)
+  expect(output).toContain('from image roaming-shelved and its changes')
+  await untilNothingSaved(id)
 
   // It is acted on like any other server, and moves back.
   await act(demo, id, { reboot: { type: 'HARD' } })
@@ -205,8 +223,10 @@ test('a server that is shut off stays so', async () => {
   await act(demo, id, { 'os-stop': null })
   await untilStatus(demo, id, 'SHUTOFF')
 
-  expect(await moved(id, { cell: south.name })).toMatchObject({ state: 'done' })
+  const { state, message } = await moved(id, { cell: south.name })
 
+  expect(state).toBe('done')
+  expect(message).toMatch(/^Its disk was saved in one pass: .* while it was off\.$/)
   expect(await showServer(demo, id)).toMatchObject({ status: 'SHUTOFF' })
   expect(await cellOf(id)).toBe(south.name)
   await deleteServer(demo, id)
@@ -268,7 +288,7 @@ test('users move their servers where the placement policy lets them, and see and
 
 test('a repeat returns the move that is under way, and another cell is refused meanwhile', async () => {
   const { id } = await freeServer(north)
-  north.computes[0]!.fail({ method: 'snapshot', effect: { do: 'hang' } })
+  north.computes[0]!.fail({ method: 'beginChanges', effect: { do: 'hang' } })
   const { body: first } = await askToMove(id, { cell: south.name })
 
   const { status, body: again } = await askToMove(id)
@@ -283,10 +303,10 @@ test('a repeat returns the move that is under way, and another cell is refused m
 
 test('a move that is cancelled brings the server back where it was', async () => {
   const { id } = await freeServer(north)
-  north.computes[0]!.fail({ method: 'snapshot', effect: { do: 'hang' } })
+  north.computes[0]!.fail({ method: 'takeChanges', effect: { do: 'hang' } })
   const { body: begun } = await askToMove(id, { cell: south.name })
   await waitFor('the disk to be saved', async () => {
-    return (await showServer(admin, id))['OS-EXT-STS:task_state'] !== null
+    return (await showServer(admin, id))['OS-EXT-STS:task_state'] === 'shelving'
   })
 
   const { status } = await admin.post(`${ROOT}/operations/${begun.id}/cancel`)
@@ -300,11 +320,69 @@ test('a move that is cancelled brings the server back where it was', async () =>
   await deleteServer(demo, id)
 })
 
+test('a server runs until the copy of its disk is there, which nobody sees or pays for, and goes on running after a cancel', async () => {
+  const { id } = await freeServer(north, { name: 'copied' })
+  const host = north.computes[0]!
+  const charged = await imageUsage()
+  south.computes[0]!.fail({ method: 'fetchImage', effect: { do: 'hang' } })
+  const { body: begun } = await askToMove(id, { cell: south.name })
+  await waitFor('the other host to fetch', async () =>
+    (await shown(begun.id)).message?.startsWith('A host of the other cell fetches'),
+  )
+
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  const [copy] = await db.orm.select().from(images).where(eq(images.snapshotOf, id))
+  expect(copy).toMatchObject({ name: 'copied-moving', status: 'active' })
+  for (const by of [demo, admin]) {
+    expect(await imagesNamed(by, 'copied-moving')).toEqual([])
+    const path = `/image/v2/images/${copy!.id}`
+    for (const { status } of [await by.get(path), await by.delete(path)]) expect(status).toBe(404)
+  }
+  expect(await imageUsage()).toEqual(charged)
+  host.fail({ method: 'forgetChanges', effect: { do: 'hang' } })
+  expect((await admin.post(`${ROOT}/operations/${begun.id}/cancel`)).status).toBe(200)
+  await waitFor('the host to forget', async () =>
+    (await shown(begun.id)).message?.startsWith('It stays where it is'),
+  )
+  expect((await shown(begun.id)).state).toBe('running')
+  host.fail()
+
+  expect(await ended(begun.id)).toMatchObject({ state: 'cancelled', message: null })
+  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
+  expect(await guestsOf(south)).not.toContain(id)
+  await untilNothingSaved(id)
+  await deleteServer(demo, id)
+})
+
+test('a copy or changes that a host cannot make, or that no other fetches, cost the server no more than time', async () => {
+  const { id } = await freeServer(north)
+  const onePass = /^Its disk was saved in one pass/
+  const fault = { do: 'fail', kind: 'conflict', message: 'lost' } as const
+  const there = [north, south]
+  for (const [method, message] of [
+    ['beginChanges', onePass],
+    ['takeChanges', onePass],
+    ['fetchImage', /^Its disk was saved in two passes/],
+  ] as const) {
+    const [from, to] = there as [CloudCell, CloudCell]
+    for (const { computes } of there) computes[0]!.fail({ method, effect: fault })
+
+    const operation = await moved(id, { cell: to.name })
+
+    expect(operation).toMatchObject({ state: 'done', message: expect.stringMatching(message) })
+    expect(await cellOf(id)).toBe(to.name)
+    expect(await guestsOf(from)).not.toContain(id)
+    await untilNothingSaved(id)
+    there.reverse()
+  }
+  await deleteServer(demo, id)
+})
+
 test('a disk that cannot be saved leaves the server where it was', async () => {
   const { id } = await freeServer(north)
   north.computes[0]!.fail({
-    method: 'snapshot',
-    effect: { do: 'fail', kind: 'unsupported', message: 'no disk' },
+    method: 'takeChanges',
+    effect: { do: 'fail', kind: 'internal', message: 'no disk' },
   })
 
   const operation = await moved(id, { cell: south.name })
@@ -339,7 +417,7 @@ test('a server that no cell can build keeps its disk, and is built once one can'
   const { body: begun } = await askToMove(id, { cell: south.name })
   await waitFor('ERROR', async () => (await showServer(demo, id)).status === 'ERROR')
   expect(await cellOf(id)).toBeNull()
-  expect(await imagesNamed('patient-shelved')).toHaveLength(1)
+  expect(await saved(id)).toHaveLength(2)
   expect(await shown(begun.id)).toMatchObject({ state: 'running', is_cancellable: false })
 
   for (const host of cloud.hosts) host.fail()
@@ -366,7 +444,7 @@ test('a server that is deleted on its way is gone everywhere', async () => {
   await waitFor('no guest is left', async () =>
     [...(await guestsOf(north)), ...(await guestsOf(south))].every((guest) => guest !== id),
   )
-  await waitFor('the image to go', async () => (await imagesNamed('doomed-shelved')).length === 0)
+  await untilNothingSaved(id)
 })
 
 test('a host whose cell has no other is drained into another cell, if that is asked for', async () => {

@@ -41,13 +41,14 @@ export const downloadImage: Handler<operations['downloadImage']> = async (call) 
 /** PUT /internal/images/{image_id}/file */
 export const uploadImageWithTicket: Handler<operations['uploadImageWithTicket']> = async (call) => {
   const { app, params, raw } = call
-  await fillSnapshot(app.images, {
+  const isFilled = await fillSnapshot(app.images, {
     imageId: params.image_id,
     ...octetStream(raw),
     ticket: raw.header('x-weir-image-ticket') ?? '',
     diskFormat: raw.header('x-weir-disk-format') ?? '',
+    changesOf: raw.header('x-weir-changes-of') ?? null,
   })
-  return { status: 204 }
+  return { status: 204, headers: isFilled ? { 'X-Weir-Image-Filled': 'yes' } : {} }
 }
 
 /** PUT /v2/images/{image_id}/file */

@@ -1,3 +1,4 @@
+import { changedFormat } from '#common/changed-format.ts'
 import { Failure } from '#common/errors.ts'
 import type { Image } from '../../db/image.ts'
 import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
@@ -14,26 +15,38 @@ export interface SnapshotContent extends ContentUpload {
   readonly ticket: string
   /** The format in which the host stored the disk. */
   readonly diskFormat: string
+  /** The image since which the content has the changes of the disk; null: it is the whole disk. */
+  readonly changesOf: string | null
 }
 
 /**
  * Afterwards the image of a server is active with the content, and the backups it supersedes are gone. One that is
- * active already stays as it is: a cell asks again when an answer was lost. Throws `unauthenticated` for a bad
- * ticket, `not-found` for an image deleted meanwhile, and what `uploadContent` does.
+ * active already stays as it is, and the answer is false: a cell asks again when an answer was lost. Throws
+ * `unauthenticated` for a bad ticket, `not-found` for an image deleted meanwhile, `invalid` for changes that nobody asked
+ * for, and what `uploadContent` does.
  */
-export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<void> {
-  const { imageId, ticket } = given
+export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<boolean> {
+  const { imageId, ticket, changesOf } = given
   checkTicket(images.ticketKey, { use: 'fill', ticket, imageId, nowMs: images.clock.now() })
   const formats = savedFormats(given.diskFormat)
   if (formats === undefined)
     throw new Failure('invalid', `The disk format '${given.diskFormat}' is not known.`)
   const image = await findImage(images.db, imageId)
   if (image === undefined) throw noSuchImage(imageId)
-  if (image.status !== 'active') {
-    await formatSnapshot(images.db, imageId, formats)
-    await fillWith(images, image, given, formats.diskFormat)
+  const isFilled = image.status !== 'active'
+  if (isFilled) {
+    if (changesOf !== null && changesOf !== image.changesOf)
+      throw new Failure('invalid', `Image ${imageId} is not for the changes of image ${changesOf}.`)
+    const { diskFormat, containerFormat } = formats
+    await formatSnapshot(images.db, imageId, {
+      diskFormat: changesOf === null ? diskFormat : changedFormat(diskFormat),
+      containerFormat,
+      changesOf,
+    })
+    await fillWith(images, image, given, diskFormat)
   }
   await settle(images, image)
+  return isFilled
 }
 
 /** A repeated request may fill it again. */

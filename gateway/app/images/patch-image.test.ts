@@ -18,6 +18,8 @@ const image: Image = {
   tags: ['old'],
   content: null,
   staged: null,
+  changesOf: null,
+  isPartOfMove: false,
   createdAt: new Date(0),
   updatedAt: new Date(0),
   revision: 1,

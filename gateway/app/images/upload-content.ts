@@ -98,7 +98,8 @@ async function fill(
       clock,
       renew: () => renew(images, upload, clock.now()),
     })
-    await keepContent(images, { ...upload, owner: image.owner, to }, incoming, content)
+    const { owner, isPartOfMove: isUncharged } = image
+    await keepContent(images, { ...upload, owner, to, isUncharged }, incoming, content)
   } catch (error) {
     await abandonUpload(db, upload, new Date(clock.now()))
     throw error
@@ -125,13 +126,18 @@ export function wantedFormat(
  */
 export async function keepContent(
   images: Images,
-  upload: Upload & { readonly owner: string; readonly to: 'active' | 'uploading' },
+  upload: Upload & {
+    readonly owner: string
+    readonly to: 'active' | 'uploading'
+    /** No quota counts it; absent: the owner's does. */
+    readonly isUncharged?: boolean
+  },
   incoming: Incoming,
   content: ImageContent,
 ): Promise<void> {
   try {
     await images.db.transaction(async (tx) => {
-      await chargeBytes(tx, upload.owner, images.limits, content.sizeBytes)
+      if (!upload.isUncharged) await chargeBytes(tx, upload.owner, images.limits, content.sizeBytes)
       const now = new Date(images.clock.now())
       if (!(await finishUpload(tx, upload, content, now))) throw lost(upload)
       await countContent(tx, content.sha256)

@@ -36,6 +36,7 @@ export function noSuchImage(id: string): Failure {
 
 async function isVisible(images: Images, image: Image, requester: Requester): Promise<boolean> {
   const { projectId, isAdmin } = requester
+  if (image.isPartOfMove) return false
   if (isAdmin || image.owner === projectId) return true
   if (image.visibility === 'public' || image.visibility === 'community') return true
   // A member need not have accepted to look at the image: that only puts it in its lists.

@@ -21,7 +21,7 @@ const RETURN = { kind: 'begin', step: 'returning' } as const
 
 const move = (change: Partial<MoveProgress> = {}): MoveProgress => ({
   ...{ fromCellId: HOME, toCellId: AWAY, formerState: 'active', step: 'offloading', stepAt: NOW },
-  ...{ stepRequestId: 'req-1', isCancelled: false, failure: null },
+  ...{ stepRequestId: 'req-1', isCancelled: false, failure: null, copyImageId: null },
   ...change,
 })
 const volume = (

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CellId } from '#common/ids.ts'
 import { VM_STATES } from '#common/states/instance-states.ts'
+import type { MoveCopy } from './move-copy-plan.ts'
 import { type MovedServer, type MoveProgress, planServerMove } from './server-move-plan.ts'
 
 const HOME = 'home' as CellId
@@ -17,8 +18,16 @@ const move = (change: Partial<MoveProgress> = {}): MoveProgress => ({
   stepRequestId: 'req-1',
   isCancelled: false,
   failure: null,
+  copyImageId: null,
   ...change,
 })
+const NO_COPY: MoveCopy = {
+  isPossible: false,
+  hostId: null,
+  isWhole: false,
+  isFetched: false,
+  hasBegun: false,
+}
 const server = (change: Partial<MovedServer> = {}): MovedServer => ({
   vmState: 'active',
   cellId: HOME,
@@ -31,9 +40,18 @@ const server = (change: Partial<MovedServer> = {}): MovedServer => ({
 const planned = (
   of: Partial<MoveProgress>,
   is: Partial<MovedServer>,
-  { refusal = null, at = NOW }: { refusal?: string | null; at?: Date } = {},
-) => planServerMove(move(of), server(is), refusal, at)
+  {
+    refusal = null,
+    at = NOW,
+    ...copy
+  }: Partial<MoveCopy> & { refusal?: string | null; at?: Date } = {},
+) => planServerMove(move(of), server(is), refusal, { ...NO_COPY, ...copy }, at)
 
+const STEPS = [
+  ...(['waiting', 'copying', 'fetching', 'saving', 'offloading', 'changing'] as const),
+  ...(['returning', 'forgetting', 'stopping'] as const),
+]
+const COPY = { copyImageId: 'copy' } as const
 const begin = (step: string) => ({ kind: 'begin', step })
 const WAIT = { kind: 'wait' }
 const OFFLOADED = { vmState: 'shelved_offloaded' } as const
@@ -114,7 +132,10 @@ test('a server in no cell is tried again every ten seconds', () => {
 
 test('a server that is gone, or that others changed, ends the move with a reason', () => {
   const message = 'The server was deleted.'
-  expect(planServerMove(move(), undefined, null, NOW)).toMatchObject({ state: 'failed', message })
+  expect(planServerMove(move(), undefined, null, NO_COPY, NOW)).toMatchObject({
+    state: 'failed',
+    message,
+  })
   expect(planned({}, { isDeleting: true, isBusy: true })).toMatchObject({
     state: 'failed',
     message,
@@ -128,9 +149,56 @@ test('a server that is gone, or that others changed, ends the move with a reason
 })
 
 test('every state of a server has an answer at every step', () => {
-  const steps = ['waiting', 'saving', 'offloading', 'changing', 'returning', 'stopping'] as const
-  for (const step of steps)
-    for (const vmState of VM_STATES)
-      for (const cellId of [HOME, AWAY, null])
-        expect(planned({ step }, { vmState, cellId }).kind).toMatch(/^(wait|begin|end)$/)
+  const servers = VM_STATES.flatMap((vmState) =>
+    [HOME, AWAY, null].map((cellId) => ({ vmState, cellId })),
+  )
+  for (const step of STEPS)
+    for (const is of servers)
+      for (const copyImageId of ['copy', null])
+        expect(planned({ step, copyImageId }, is).kind).toMatch(/^(wait|begin|end)$/)
+})
+
+test('a server that runs is copied before it is stopped, where both cells know how', () => {
+  const possible = { isPossible: true }
+  expect(planned({}, {}, possible)).toEqual(begin('copying'))
+  expect(planned({}, { vmState: 'stopped' }, possible)).toEqual(begin('saving'))
+  expect(planned({ isCancelled: true }, {}, possible)).toMatchObject({ state: 'cancelled' })
+
+  const copying = { ...COPY, step: 'copying' } as const
+  expect(planned(copying, {})).toEqual(WAIT)
+  expect(planned(copying, {}, { isWhole: true })).toEqual(WAIT)
+  expect(planned(copying, {}, { hasBegun: true, isWhole: true })).toEqual(begin('fetching'))
+  const fetching = { ...COPY, step: 'fetching' } as const
+  expect(planned(fetching, {})).toEqual(WAIT)
+  expect(planned(fetching, {}, { isFetched: true })).toEqual(begin('saving'))
+  expect(planned(fetching, { vmState: 'stopped' }, { isFetched: true })).toEqual(begin('saving'))
+  expect(planned(fetching, {}, { at: later(3_600_000) })).toEqual(WAIT)
+  expect(planned(fetching, {}, { at: later(3_600_001) })).toEqual(begin('saving'))
+})
+
+test('a copy that fails, or that nobody has begun, leaves the server to be saved in one pass', () => {
+  const copying = { ...COPY, step: 'copying' } as const
+  expect(planned(copying, {}, { refusal: 'no room', isWhole: true })).toEqual(begin('saving'))
+  expect(planned(copying, {}, { at: later(30_000) })).toEqual(WAIT)
+  expect(planned(copying, {}, { at: later(30_001) })).toEqual(begin('saving'))
+})
+
+test('the host of a server that stays forgets what it noted before the move ends', () => {
+  const forgetting = (failure: string | null) => ({ ...begin('forgetting'), failure })
+  for (const step of ['copying', 'fetching'] as const)
+    expect(planned({ ...COPY, step, isCancelled: true }, {})).toEqual(forgetting(null))
+  for (const vmState of ['active', 'paused'] as const)
+    expect(planned({ ...COPY, step: 'saving' }, { vmState }, { refusal: 'no disk' })).toEqual(
+      forgetting('no disk'),
+    )
+  const back = { ...COPY, step: 'returning', failure: 'full' } as const
+  expect(planned(back, {})).toEqual(forgetting('full'))
+
+  const ending = { ...back, step: 'forgetting' } as const
+  expect(planned(ending, {})).toEqual(WAIT)
+  expect(planned(ending, {}, { at: later(30_001) })).toEqual(forgetting('full'))
+  const end = { kind: 'end', state: 'failed', message: 'full' }
+  expect(planned(ending, {}, { hasBegun: true, refusal: 'no host' })).toEqual(end)
+  expect(planned({ ...back, step: 'saving' }, { vmState: 'error' })).toEqual(end)
+  expect(planned({ ...back, ...COPY }, { isDeleting: true })).toMatchObject({ kind: 'end' })
 })

@@ -1,18 +1,24 @@
 import type { CellId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
+import { isStepLate, type MoveCopy, planCopy, planForgetting } from './move-copy-plan.ts'
 
 /**
- * The steps of a move to another cell. `saving`: its disk becomes an image; `offloading`: its host lets go of it;
- * `carrying`: a volume of it moves to where it is to be built; `changing`: it is given to another cell and built there from the image; `returning`: it is brought back in the cell
- * that it was to leave; `stopping`: it runs where it is to be, and was stopped before.
+ * The steps of a move to another cell. `copying`: its disk is copied to an image while it runs; `fetching`: a host of
+ * the other cell fetches that; `saving`: its disk, or what has changed of it since, becomes an image; `offloading`: its
+ * host lets go of it; `carrying`: a volume of it moves to where it is to be built; `changing`: it is given to another
+ * cell and built there from the image; `returning`: it is brought back in the cell that it was to leave; `forgetting`:
+ * its host notes no changes any more; `stopping`: it runs where it is to be, and was stopped before.
  */
 export type MoveStep =
   | 'waiting'
+  | 'copying'
+  | 'fetching'
   | 'saving'
   | 'offloading'
   | 'carrying'
   | 'changing'
   | 'returning'
+  | 'forgetting'
   | 'stopping'
 
 /** How far the move of a server has come. */
@@ -29,6 +35,8 @@ export interface MoveProgress {
   readonly isCancelled: boolean
   /** Why it returns; null: it does not, or because it was cancelled. */
   readonly failure: string | null
+  /** The image that its disk is copied to while it runs; null: it is saved in one pass. */
+  readonly copyImageId: string | null
 }
 
 /** The server as it is seen. */
@@ -46,7 +54,12 @@ export interface MovedServer {
 /** What a move does next. */
 export type NextMoveAction =
   | { readonly kind: 'wait' }
-  | { readonly kind: 'begin'; readonly step: Exclude<MoveStep, 'waiting'> }
+  | {
+      readonly kind: 'begin'
+      readonly step: Exclude<MoveStep, 'waiting'>
+      /** Why the move ends afterwards; null or absent: it does not, or because it was cancelled. */
+      readonly failure?: string | null
+    }
   | {
       readonly kind: 'end'
       readonly state: 'done' | 'failed' | 'cancelled'
@@ -54,27 +67,46 @@ export type NextMoveAction =
       readonly message: string | null
     }
 
-/** Longer than a gateway waits for the answer of a cell: the gateway that began the step has ended, or was refused. */
-const BEGINS_WITHIN_MS = 30_000
 /** How often cells are looked at again for a server that none could build. */
 const RETRY_MS = 10_000
 const WAIT = { kind: 'wait' } as const
 
 /**
  * Decides what the move does next. `refusal`: why the step that is under way has failed, as the server's actions have
- * it; null: they do not say.
+ * it; null: they do not say. A move whose server is to stay ends once its host has forgotten what it noted for it.
  */
 export function planServerMove(
   move: MoveProgress,
   server: MovedServer | undefined,
   refusal: string | null,
+  copy: MoveCopy,
+  now: Date,
+): NextMoveAction {
+  const next = nextAction(move, server, refusal, copy, now)
+  return next.kind === 'end' && next.state !== 'done'
+    ? planForgetting(move, server, copy, next, now)
+    : next
+}
+
+function nextAction(
+  move: MoveProgress,
+  server: MovedServer | undefined,
+  refusal: string | null,
+  copy: MoveCopy,
   now: Date,
 ): NextMoveAction {
   if (server === undefined || server.isDeleting) return failed('The server was deleted.')
   if (server.isBusy) return WAIT
   if (server.cellId === null) return whileInNoCell(move, now)
   if (server.cellId !== move.fromCellId) return inAnotherCell(move, server, now)
-  return inFormerCell(move, server, refusal, now)
+  return (
+    (isIdle(server) ? planCopy(move, server, copy, refusal, now) : undefined) ??
+    inFormerCell(move, server, refusal, now)
+  )
+}
+
+function isIdle({ vmState }: MovedServer): boolean {
+  return vmState === 'active' || vmState === 'stopped'
 }
 
 /** No cell could build it from its image: one may have room later. */
@@ -108,7 +140,7 @@ function inFormerCell(
     case 'active':
     case 'stopped':
       if (step === 'waiting') return isCancelled ? cancelled() : { kind: 'begin', step: 'saving' }
-      if (step === 'saving' && refusal === null && !isLate(move, now)) return WAIT
+      if (step === 'saving' && refusal === null && !isStepLate(move, now)) return WAIT
       if (vmState === 'active' && formerState === 'stopped' && step !== 'saving')
         return again(move, 'stopping', now)
       if (isCancelled) return cancelled()
@@ -131,13 +163,9 @@ function again(
   move: MoveProgress,
   step: Exclude<MoveStep, 'waiting'>,
   now: Date,
-  withinMs = BEGINS_WITHIN_MS,
+  withinMs?: number,
 ): NextMoveAction {
-  return move.step === step && !isLate(move, now, withinMs) ? WAIT : { kind: 'begin', step }
-}
-
-function isLate({ stepAt }: MoveProgress, now: Date, withinMs = BEGINS_WITHIN_MS): boolean {
-  return now.getTime() - stepAt.getTime() > withinMs
+  return move.step === step && !isStepLate(move, now, withinMs) ? WAIT : { kind: 'begin', step }
 }
 
 function failed(message: string): NextMoveAction {

@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Act, SavingAct } from '#openapi/wire/act.ts'
+import { COPY_OF_MOVE } from '../../db/parts-of-moves.ts'
 import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -116,9 +117,12 @@ function replace(tx: Tx, request: RequestSpec): Promise<void> {
 export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {
-    const { imageId } = plan.order
+    const { imageId, purpose, changesOf } = plan.order
     const target = { imageId, ticket: deps.images.fillTicket(imageId, cellId) }
-    return { name: planned.action as SavingAct, target }
+    if (planned.action === 'shelve')
+      return { name: 'shelve', target, ...(changesOf !== undefined && { changesOf }) }
+    const name = planned.action as Exclude<SavingAct, 'shelve'>
+    return { name, target, ...(purpose === COPY_OF_MOVE && { notesChanges: true as const }) }
   }
   if (plan.kind === 'rebuild') {
     const { sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan

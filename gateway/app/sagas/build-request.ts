@@ -20,7 +20,7 @@ export function buildRequest(
     sealed === null ? null : deps.secrets.open(sealed, sealingPurpose(serverId, what))
   const files = open(sealedFiles, 'files')
   const { policyHint: _hint, savedDisk: _savedDisk, ...build } = spec
-  const { kernel, ramdisk, ...image } = spec.image
+  const { kernel, ramdisk, changes, ...image } = spec.image
   const readable = <F extends { readonly id: string }>(file: F) => ({
     ...file,
     ticket: deps.imageTicket(file.id, cellId),
@@ -31,6 +31,7 @@ export function buildRequest(
       ...readable(image),
       ...(kernel && { kernel: readable(kernel) }),
       ...(ramdisk && { ramdisk: readable(ramdisk) }),
+      ...(changes && { changes: readable(changes) }),
     },
     userData: open(sealedUserData, 'user-data'),
     ...(files === null ? {} : { files: JSON.parse(files) as InjectedFile[] }),

@@ -17,7 +17,7 @@ export async function hostForVolumes(
   work: WorkContext,
 ): Promise<string | undefined> {
   try {
-    const question = questionOf(spec, newVolumes)
+    const question = placementQuestion(spec, newVolumes)
     const { trace } = await askCell(cell, 'placement.explain', question, { work })
     const hosts = trace.scores.map(({ candidate }) => candidate)
     return hosts[spec.launchIndex % Math.max(hosts.length, 1)]
@@ -28,7 +28,8 @@ export async function hostForVolumes(
   }
 }
 
-function questionOf(
+/** What a cell is asked to say on which host it would build the server. `newVolumes`: those without a place yet. */
+export function placementQuestion(
   { flavor, image, volumes = [], remarks, ...spec }: BuildSpec,
   newVolumes: ReadonlySet<string>,
 ): CellAsk<'placement.explain'> {

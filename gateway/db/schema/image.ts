@@ -43,8 +43,10 @@ export const images = mysqlTable(
      * owner alone.
      */
     snapshotOf: uuid('snapshot_of'),
-    /** image, backup or shelve. */
+    /** image, backup, shelve, move, move-copy, volume or volume-move. */
     snapshotFor: token('snapshot_for', 16),
+    /** The image since which the content has what a server has written; null: the content is a whole disk. */
+    changesOf: uuid('changes_of'),
     /** How many backups of its server and type are kept once this one is there. */
     backupsKept: int('backups_kept'),
     createdAt: time('created_at').notNull(),
@@ -57,6 +59,7 @@ export const images = mysqlTable(
     index('images_by_visibility').on(t.visibility, t.createdAt),
     index('images_by_name').on(t.name),
     index('images_by_upload').on(t.uploadExpiresAt),
+    index('images_by_changes_of').on(t.changesOf),
   ],
 )
 

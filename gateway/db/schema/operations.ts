@@ -1,4 +1,4 @@
-import { boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import { bigint, boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
 import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Long work that an operator has begun and that continues by itself, also after a restart. */
@@ -54,7 +54,7 @@ export const serverMoves = mysqlTable('server_moves', {
   toCellId: uuid('to_cell_id'),
   /** active, stopped: what it was before, and is to be again. */
   formerState: token('former_state', 8).notNull(),
-  /** waiting, saving, offloading, carrying, changing, returning, stopping. */
+  /** waiting, copying, fetching, saving, offloading, carrying, changing, returning, forgetting, stopping. */
   step: token('step', 10).notNull(),
   /** When its step began. */
   stepAt: time('step_at').notNull(),
@@ -64,6 +64,14 @@ export const serverMoves = mysqlTable('server_moves', {
   isCancelled: boolean('is_cancelled').notNull().default(false),
   /** Why it returns; null: it does not, or because it was cancelled. */
   failure: text('failure'),
+  /** The image that its disk is copied to while it runs; null: it is saved in one pass. */
+  copyImageId: uuid('copy_image_id'),
+  /** The host of the other cell that fetches this image ahead; null: none does. */
+  copyHostId: uuid('copy_host_id'),
+  /** What was saved of its disk while it ran; null: nothing, or it is not saved yet. */
+  copiedBytes: bigint('copied_bytes', { mode: 'number' }),
+  /** What was saved of it while it was off; null: it is not saved yet. */
+  savedBytes: bigint('saved_bytes', { mode: 'number' }),
 })
 
 /** The move of a volume to another cell; its operation has the kind `volume-move`. */

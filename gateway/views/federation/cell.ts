@@ -1,3 +1,4 @@
+import { formatBeforeChanges } from '#common/changed-format.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { OperatedCell } from '../../app/cells/operated-cells.ts'
 import { resources } from './resources.ts'
@@ -47,7 +48,7 @@ function summaryView(summary: CellSummary) {
     zones: summary.zones,
     hypervisor_types: summary.hypervisorTypes,
     architectures: summary.architectures,
-    image_formats: summary.imageFormats,
+    image_formats: summary.imageFormats.filter((each) => formatBeforeChanges(each) === undefined),
     free: resources(summary.free),
     largest: resources(summary.largest),
     used: summary.used === undefined ? null : resources(summary.used),

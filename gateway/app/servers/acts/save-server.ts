@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { SavingAct } from '#openapi/wire/act.ts'
+import { COPY_OF_MOVE } from '../../../db/parts-of-moves.ts'
 import { findRequestSpec } from '../../../db/request-specs.ts'
 import type { Compute } from '../../compute.ts'
 import type { RequestContext } from '../../request-context.ts'
@@ -71,25 +72,45 @@ export function backUpServer(
 }
 
 /**
- * Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back. One that
- * starts from a volume has its disk there, and no image is made.
+ * Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back, or only
+ * what has changed since the image `changesOf`. One that starts from a volume has its disk there, and no image is made.
  */
 export async function shelveServer(
   compute: Compute,
   context: RequestContext,
   id: string,
+  { changesOf }: { readonly changesOf?: string } = {},
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   if (startsFromVolume(server)) {
     refuseAction(server, context, 'shelve')
     return actOnServer(compute, context, id, { name: 'shelve' })
   }
-  const { name } = server
-  const wanted = { name: `${name}-shelved`, metadata: {}, purpose: 'shelve' } as const
-  await save(compute, context, id, 'shelve', wanted)
+  const wanted = { name: `${server.name}-shelved`, metadata: {}, purpose: 'shelve' } as const
+  await save(compute, context, id, 'shelve', {
+    ...wanted,
+    ...(changesOf !== undefined && { changesOf }),
+  })
 }
 
-interface Wanted extends ImageRequest, Pick<SnapshotOrder, 'purpose'> {
+/**
+ * Afterwards the server's cell has accepted to copy its disk to a new image of that id while it runs, and its host notes
+ * what it writes from then on, so that `shelveServer` has only that to save. Throws as `actOnServer`.
+ */
+export async function copyServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  imageId: string,
+): Promise<void> {
+  const { name } = await showServer(compute.db, context, id)
+  const wanted = { name: `${name}-moving`, metadata: {}, purpose: COPY_OF_MOVE, imageId } as const
+  await save(compute, context, id, 'create-image', wanted)
+}
+
+interface Wanted extends ImageRequest, Pick<SnapshotOrder, 'purpose' | 'changesOf'> {
+  /** Absent: a new one. */
+  readonly imageId?: string
   readonly backupType?: string
   readonly backupsKept?: number
 }
@@ -115,8 +136,9 @@ async function orderOf(
   { db }: Compute,
   { userId }: RequestContext,
   server: ServerRecord,
-  { purpose, name, metadata, backupType, backupsKept, owner }: Wanted & { readonly owner: string },
+  wanted: Wanted & { readonly owner: string },
 ): Promise<SnapshotOrder> {
+  const { purpose, name, metadata, backupType, backupsKept, owner, changesOf } = wanted
   const request = await findRequestSpec(db, server.id)
   if (request === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
@@ -125,9 +147,10 @@ async function orderOf(
   const base = server.imageId === null ? {} : { base_image_ref: server.imageId }
   const backup = backupType === undefined ? {} : { backup_type: backupType }
   return {
-    imageId: newId<string>(),
+    imageId: wanted.imageId ?? newId<string>(),
     sourceId: server.id,
     purpose,
+    ...(changesOf !== undefined && { changesOf }),
     backupsKept: backupsKept ?? null,
     owner,
     name,

@@ -1,3 +1,4 @@
+import { changedFormat } from '#common/changed-format.ts'
 import type { Executor } from '#common/db/database.ts'
 import type { ImageId } from '#common/ids.ts'
 import type { Image } from '../../../db/image.ts'
@@ -18,7 +19,18 @@ export async function findShelvedImage(
 ): Promise<BuildSpec['image'] | undefined> {
   const id = await shelvedImage(db, serverId, purpose)
   const image = id === undefined ? undefined : await findImage(db, id)
-  return image && savedImage(image, own)
+  if (image === undefined || image.changesOf === null) return image && savedImage(image, own)
+  const before = await findImage(db, image.changesOf)
+  const [whole, changes] = [before && savedImage(before, own), savedImage(image, own)]
+  if (whole === undefined || changes === undefined) return undefined
+  const { id: changesId, sizeBytes, sha256, ...labels } = changes
+  const { name, minDiskGb, minRamMb, properties } = labels
+  const { sha512: _ofBefore, ...content } = whole
+  return {
+    ...{ ...content, name, minDiskGb, minRamMb, properties },
+    diskFormat: changedFormat(whole.diskFormat),
+    changes: { id: changesId, sizeBytes, sha256 },
+  }
 }
 
 /** An image that a server was saved in, as the server is built from it, with the kernel of its own; undefined: it has no content. */

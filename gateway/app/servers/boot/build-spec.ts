@@ -1,6 +1,9 @@
 import type { CellId } from '#common/ids.ts'
 import type { ImageFile, ImageSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 
+/** What a host reads besides the content of the image. */
+type FurtherFile = 'kernel' | 'ramdisk' | 'changes'
+
 /** A server as a cell gets it, but for the secrets and for the ticket, which is made for one cell. */
 export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPassword' | 'image'> {
   /** The name that the hint `policy` gave. */
@@ -14,7 +17,7 @@ export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPasswo
     /** The cell that it left, which takes it back where no other takes it; null: that is lost. */
     readonly home: CellId | null
   }
-  readonly image: Omit<ImageSnapshot, 'ticket' | 'kernel' | 'ramdisk'> & {
-    readonly [name in 'kernel' | 'ramdisk']?: Omit<ImageFile, 'ticket'>
+  readonly image: Omit<ImageSnapshot, 'ticket' | FurtherFile> & {
+    readonly [name in FurtherFile]?: Omit<ImageFile, 'ticket'>
   }
 }

@@ -1,5 +1,6 @@
 import { markSnapshot, unneededSnapshots } from '../../../db/image-snapshots.ts'
 import { findImage, insertImage } from '../../../db/images.ts'
+import { COPY_OF_MOVE } from '../../../db/parts-of-moves.ts'
 import { chargeImage } from '../../images/image-quota.ts'
 import type { Images } from '../../images/images.ts'
 import { removeImage, removeImageRow } from '../../images/remove-image.ts'
@@ -16,7 +17,8 @@ export function embeddedImages(images: Images): ServerImages {
     async reserve(tx, order) {
       const { imageId, owner, name, minDiskGb, minRamMb, properties } = order
       const { diskFormat = null, visibility = 'private', isProtected = false } = order
-      await chargeImage(tx, owner, images.limits)
+      const isPartOfMove = order.purpose === COPY_OF_MOVE || order.changesOf !== undefined
+      if (!isPartOfMove) await chargeImage(tx, owner, images.limits)
       const fields = {
         name,
         visibility,
