@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,6 +33,10 @@ const TEST_MS = 400_000
 const PROGRAM_MS = 60_000
 /** Past what the image has. */
 const WHERE = '700M 1M'
+/** The root disk of a guest, as QEMU calls the device. */
+const DISK = '/machine/peripheral/virtio-disk0/virtio-backend'
+const MIB = 2 ** 20
+const GIB = 2 ** 30
 const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-img', 'qemu-io']
 const why = isFullRun ? whyNoGuests(PROGRAMS) : 'with --all only'
 const program = promisify(execFile)
@@ -64,7 +68,11 @@ describe.skipIf(why !== undefined)(
       const folder = mkdtempSync(join(tmpdir(), 'weir-lc-'))
       owned.defer(() => rmSync(folder, { recursive: true, force: true }))
       const size = { gateways: 1, cells: 2, processesPerCell: 1, hostsPerCell: 0 }
-      const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
+      // Guests without a system do not shut down by themselves.
+      const cell = {
+        CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache'),
+        CELL_STOP_GRACE_MS: '1000',
+      }
       cloud = owned.use(await startCloud({ ...size, cell }))
       demo = cloud.as('demo')
       admin = cloud.as('admin')
@@ -92,7 +100,7 @@ describe.skipIf(why !== undefined)(
       const draft = { name: 'blank', disk_format: 'raw', container_format: 'bare' }
       const { body } = await demo.post<{ id: string }>('/image/v2/images', draft)
       await demo.call('PUT', `/image/v2/images/${body.id}/file`, undefined, {
-        raw: Buffer.alloc(1024 ** 2),
+        raw: Buffer.alloc(MIB),
         headers: { 'content-type': 'application/octet-stream' },
       })
       return body.id
@@ -127,6 +135,13 @@ describe.skipIf(why !== undefined)(
 
     /** A server of the cell that is off, with something on its disk that its image has not. */
     async function markedServer(site: Site, name: string, pattern: string): Promise<string> {
+      const id = await serverIn(site, name)
+      await off(id)
+      expect(await qemuIo(site, id, `write -P ${pattern} ${WHERE}`)).toContain('wrote 1048576')
+      return id
+    }
+
+    async function serverIn(site: Site, name: string): Promise<string> {
       const other = site === north ? south : north
       await cordon(other, true)
       const request = { name, imageRef, networks: 'none', flavorRef: cloud.catalog.tiny }
@@ -139,8 +154,6 @@ describe.skipIf(why !== undefined)(
       const { id } = await untilStatus(demo, body.server.id, 'ACTIVE', LIMIT_MS)
       await cordon(other, false)
       expect(await hostOf(id)).toBe(site.host.name)
-      await off(id)
-      expect(await qemuIo(site, id, `write -P ${pattern} ${WHERE}`)).toContain('wrote 1048576')
       return id
     }
 
@@ -182,6 +195,101 @@ describe.skipIf(why !== undefined)(
         await deleteServer(demo, id)
       },
       TEST_MS,
+    )
+
+    const part = randomBytes(64 * MIB)
+    /** A server that is off, whose whole disk of 1 GB has content that no compression makes smaller. */
+    async function fullServer(name: string): Promise<string> {
+      const id = await serverIn(north, name)
+      await off(id)
+      const file = join(cloud.foundation.directory, 'part')
+      writeFileSync(file, part)
+      for (let at = 0; at < GIB; at += part.length)
+        expect(await qemuIo(north, id, `write -s ${file} ${at} ${part.length}`)).toContain('wrote')
+      return id
+    }
+
+    /** Has the guest, which runs, write one byte over and over. False once it does not run any more. */
+    async function guestWrites({ libvirt }: Site, id: string, pattern: number): Promise<boolean> {
+      const ask = ['qemu-monitor-command', `weir-${id}`, '--hmp']
+      const command = `qemu-io -d ${DISK} "write -P ${pattern} ${WHERE}"`
+      // The monitor says nothing of a write that was done.
+      const { stdout } = await libvirt
+        .run('virsh', [...ask, command], { timeoutMs: 20_000 })
+        .catch((error: Error) => ({ stdout: error.message }))
+      return stdout.trim() === ''
+    }
+
+    const runsIn = async ({ libvirt }: Site, id: string) =>
+      (await libvirt.run('virsh', ['-q', 'list', '--name'], { timeoutMs: 20_000 })).stdout.includes(
+        id,
+      )
+
+    /** Moves the server to the south, and tells for how many seconds it had no guest, and what that wrote last. */
+    async function movedWhileWriting(id: string) {
+      const operation = await moveToSouth(id)
+      let writes = 0
+      let seenAt = performance.now()
+      while (await guestWrites(north, id, (writes % 250) + 1)) {
+        writes += 1
+        seenAt = performance.now()
+      }
+      await expect.poll(() => runsIn(south, id), { timeout: TEST_MS, interval: 50 }).toBe(true)
+      const seconds = (performance.now() - seenAt) / 1_000
+      const message = await endOfMove(operation)
+      return { seconds, message, writes, pattern: ((writes - 1) % 250) + 1 }
+    }
+
+    async function moveToSouth(id: string): Promise<Operation> {
+      const path = `${ROOT}/servers/${id}/move`
+      return (await admin.post<Operation>(path, { cell: south.name })).body
+    }
+
+    async function endOfMove({ id }: Operation): Promise<string | null> {
+      const { state, message } = await endOfOperation(admin, id, TEST_MS)
+      expect(state).toBe('done')
+      return message
+    }
+
+    const tell = (line: string) => process.stdout.write(`${line}\n`)
+
+    test(
+      'a full disk of 1 GB that its guest goes on writing is there to the last byte, and the guest is off for seconds',
+      async () => {
+        const id = await fullServer('busy')
+        await on(id)
+
+        const twoPasses = await movedWhileWriting(id)
+
+        tell(`Without a guest for ${twoPasses.seconds.toFixed(1)} s. ${twoPasses.message}`)
+        expect(twoPasses.message).toContain('in two passes')
+        expect(twoPasses.writes).toBeGreaterThan(2)
+        await off(id)
+        const expected = join(cloud.foundation.directory, 'expected.raw')
+        const content = Buffer.concat(Array.from({ length: GIB / part.length }, () => part))
+        content.fill(twoPasses.pattern, 700 * MIB, 701 * MIB)
+        writeFileSync(expected, content)
+        const file = join(folderOf(south, id), 'root.qcow2')
+        const compared = ['compare', '-f', 'raw', '-F', 'qcow2', expected, file]
+        const { stdout } = await program('qemu-img', compared, { timeout: PROGRAM_MS })
+        expect(stdout).toContain('Images are identical')
+        await deleteServer(demo, id)
+      },
+      2 * TEST_MS,
+    )
+
+    test(
+      'a full disk of 1 GB is saved in one pass, as one that runs would be without a second, where its guest is off',
+      async () => {
+        const other = await fullServer('idle')
+        const began = performance.now()
+        const onePass = await endOfMove(await moveToSouth(other))
+        const seconds = (performance.now() - began) / 1_000
+        tell(`Moved within ${seconds.toFixed(1)} s, without a guest. ${onePass}`)
+        expect(onePass).toContain('in one pass')
+        await deleteServer(demo, other)
+      },
+      2 * TEST_MS,
     )
 
     test(
