@@ -1,107 +1,43 @@
-import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Database } from '#common/db/database.ts'
-import { waitFor as waitForWithin } from '#common/wait-for.ts'
-import { images } from '#gateway/db/schema/image.ts'
+import { expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { endOfOperation, type Operation, showOperation } from '#test/env/api/operations.ts'
+import { endOfOperation, type Operation } from '#test/env/api/operations.ts'
 import {
   act,
-  activeServer,
   deleteServer,
   SERVERS,
   type Server,
   showServer,
-  unboundServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
-import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
-import { expectInvariants } from '#test/env/invariants.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
+import {
+  admin,
+  askToMove,
+  cellOf,
+  cloud,
+  demo,
+  ended,
+  freeServer,
+  guestsOf,
+  hostOf,
+  moved,
+  type Named,
+  north,
+  ROOT,
+  saved,
+  serverIn,
+  shown,
+  south,
+  stranger,
+  untilNothingSaved,
+  usage,
+  useTwoCells,
+  waitFor,
+} from './cell-moves.ts'
 
 // Goal: a server changes cells and is the same server there, in one cell at a time; where it cannot, it is where it was.
 
-interface Named {
-  readonly id: string
-  readonly name: string
-}
-
-const ROOT = '/federation/v1'
-const LIMIT_MS = 60_000
-
-let cloud: Cloud
-let demo: ApiClient
-let admin: ApiClient
-let stranger: ApiClient
-let db: Database
-let north: CloudCell
-let south: CloudCell
-
-beforeAll(async () => {
-  cloud = await startCloud({ cells: 2, hostsPerCell: 1, gateways: 2 })
-  db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
-  demo = cloud.as('demo')
-  admin = cloud.as('admin')
-  stranger = cloud.as('stranger')
-  ;[north, south] = cloud.cells as [CloudCell, CloudCell]
-})
-beforeEach(async () => {
-  for (const host of cloud.hosts) host.fail()
-})
-afterAll(async () => {
-  await expectInvariants(cloud)
-  await db?.[Symbol.asyncDispose]()
-  await cloud?.[Symbol.asyncDispose]()
-})
-
-const serverIn = (cell: CloudCell, change: object = {}) =>
-  activeServer(cloud, demo, { availability_zone: cell.name, ...change })
-const askToMove = (id: string, body: object = {}) =>
-  admin.post<Operation>(`${ROOT}/servers/${id}/move`, body)
-const shown = (id: string) => showOperation(admin, id)
-const ended = (id: string) => endOfOperation(admin, id)
-const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
-
-async function moved(id: string, body: object = {}): Promise<Operation> {
-  const { status, body: begun } = await askToMove(id, body)
-  expect(begun).toMatchObject({ kind: 'server-move', state: 'running' })
-  expect(status).toBe(202)
-  return ended(begun.id)
-}
-
-async function cellOf(id: string): Promise<string | null> {
-  const { servers } = (
-    await admin.get<{ servers: readonly (Named & { cell: string | null })[] }>(`${ROOT}/servers`)
-  ).body
-  return servers.find((each) => each.id === id)!.cell
-}
-
-async function hostOf(cell: CloudCell): Promise<string> {
-  const { hosts } = (await admin.get<{ hosts: readonly Named[] }>(`${ROOT}/hosts`)).body
-  return hosts.find(({ name }) => name === cell.computes[0]!.name)!.id
-}
-
-const guestsOf = async (cell: CloudCell) =>
-  (await Promise.all(cell.computes.map((host) => host.guests()))).flat()
-const imagesNamed = async (by: ApiClient, name: string) =>
-  (await by.get<{ images: readonly Named[] }>(`/image/v2/images?name=${name}`)).body.images
-
-/** The images that the server's disk is in, which no request shows. */
-async function saved(id: string) {
-  return db.orm.select({ name: images.name }).from(images).where(eq(images.snapshotOf, id))
-}
-const untilNothingSaved = (id: string) =>
-  waitFor('the images to go', async () => (await saved(id)).length === 0)
-
-const freeServer = (cell: CloudCell, change: object = {}) =>
-  unboundServer(cloud, demo, cell.name, change)
-
-const imageUsage = async () => {
-  const { usage } = (await demo.get<{ usage: object }>('/image/v2/info/usage')).body
-  return usage
-}
-const usage = async () =>
-  (await demo.get<{ limits: { absolute: object } }>('/compute/v2.1/limits')).body.limits.absolute
+useTwoCells()
 
 test('a server that runs is the same server in another cell, built from its own disk', async () => {
   const metadata = { role: 'web' }
@@ -139,39 +75,6 @@ test('a server that runs is the same server in another cell, built from its own 
   expect(await moved(id)).toMatchObject({ state: 'done' })
   expect(await cellOf(id)).toBe(north.name)
   await deleteServer(demo, id)
-})
-
-test('a server has its volumes along, and a volume that cannot go has it stay', async () => {
-  const { id } = await freeServer(north)
-  const attachments = `${SERVERS}/${id}/os-volume_attachments`
-  const where = { size: 1, availability_zone: north.name }
-  const { body } = await demo.post<{ volume: Named }>('/volume/v3/volumes', { volume: where })
-  const volume = `/volume/v3/volumes/${body.volume.id}`
-  const shownVolume = async () => (await demo.get<{ volume: object }>(volume)).body.volume
-  await waitFor('the volume', async () => (await demo.get(volume)).status === 200)
-  const attach = () => demo.post(attachments, { volumeAttachment: { volumeId: body.volume.id } })
-  await waitFor('it to be attached', async () => (await attach()).status === 200)
-  const before = (await demo.get(attachments)).body
-  south.computes[0]!.fail({
-    method: 'createVolume',
-    effect: { do: 'fail', kind: 'unsupported', message: 'broken' },
-  })
-
-  const refused = await moved(id, { cell: south.name })
-
-  expect(refused.state).toBe('failed')
-  expect(refused.message).toContain(`Volume ${body.volume.id} did not move.`)
-  expect(await cellOf(id)).toBe(north.name)
-  expect(await shownVolume()).toMatchObject({ status: 'in-use', availability_zone: north.name })
-  south.computes[0]!.fail()
-
-  expect(await moved(id, { cell: south.name })).toMatchObject({ state: 'done', message: null })
-
-  expect(await cellOf(id)).toBe(south.name)
-  expect(await shownVolume()).toMatchObject({ status: 'in-use', availability_zone: south.name })
-  expect((await demo.get(attachments)).body).toEqual(before)
-  await deleteServer(demo, id)
-  await demo.delete(volume)
 })
 
 test('a forecast says what a move would do, to users as far as they may move their servers', async () => {
@@ -317,64 +220,6 @@ test('a move that is cancelled brings the server back where it was', async () =>
   expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
   expect(await cellOf(id)).toBe(north.name)
   expect(await guestsOf(south)).not.toContain(id)
-  await deleteServer(demo, id)
-})
-
-test('a server runs until the copy of its disk is there, which nobody sees or pays for, and goes on running after a cancel', async () => {
-  const { id } = await freeServer(north, { name: 'copied' })
-  const host = north.computes[0]!
-  const charged = await imageUsage()
-  south.computes[0]!.fail({ method: 'fetchImage', effect: { do: 'hang' } })
-  const { body: begun } = await askToMove(id, { cell: south.name })
-  await waitFor('the other host to fetch', async () =>
-    (await shown(begun.id)).message?.startsWith('A host of the other cell fetches'),
-  )
-
-  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
-  const [copy] = await db.orm.select().from(images).where(eq(images.snapshotOf, id))
-  expect(copy).toMatchObject({ name: 'copied-moving', status: 'active' })
-  for (const by of [demo, admin]) {
-    expect(await imagesNamed(by, 'copied-moving')).toEqual([])
-    const path = `/image/v2/images/${copy!.id}`
-    for (const { status } of [await by.get(path), await by.delete(path)]) expect(status).toBe(404)
-  }
-  expect(await imageUsage()).toEqual(charged)
-  host.fail({ method: 'forgetChanges', effect: { do: 'hang' } })
-  expect((await admin.post(`${ROOT}/operations/${begun.id}/cancel`)).status).toBe(200)
-  await waitFor('the host to forget', async () =>
-    (await shown(begun.id)).message?.startsWith('It stays where it is'),
-  )
-  expect((await shown(begun.id)).state).toBe('running')
-  host.fail()
-
-  expect(await ended(begun.id)).toMatchObject({ state: 'cancelled', message: null })
-  expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
-  expect(await guestsOf(south)).not.toContain(id)
-  await untilNothingSaved(id)
-  await deleteServer(demo, id)
-})
-
-test('a copy or changes that a host cannot make, or that no other fetches, cost the server no more than time', async () => {
-  const { id } = await freeServer(north)
-  const onePass = /^Its disk was saved in one pass/
-  const fault = { do: 'fail', kind: 'conflict', message: 'lost' } as const
-  const there = [north, south]
-  for (const [method, message] of [
-    ['beginChanges', onePass],
-    ['takeChanges', onePass],
-    ['fetchImage', /^Its disk was saved in two passes/],
-  ] as const) {
-    const [from, to] = there as [CloudCell, CloudCell]
-    for (const { computes } of there) computes[0]!.fail({ method, effect: fault })
-
-    const operation = await moved(id, { cell: to.name })
-
-    expect(operation).toMatchObject({ state: 'done', message: expect.stringMatching(message) })
-    expect(await cellOf(id)).toBe(to.name)
-    expect(await guestsOf(from)).not.toContain(id)
-    await untilNothingSaved(id)
-    there.reverse()
-  }
   await deleteServer(demo, id)
 })
 

@@ -23,6 +23,7 @@ import {
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
+import { checksum, guestWrites } from './disk-content.ts'
 import { whyNoGuests } from './requirements.ts'
 
 // Goal: a QEMU guest has its disk and its volumes in the cell that its server goes to, whether it is moved there, or its own cell is lost.
@@ -33,8 +34,6 @@ const TEST_MS = 400_000
 const PROGRAM_MS = 60_000
 /** Past what the image has. */
 const WHERE = '700M 1M'
-/** The root disk of a guest, as QEMU calls the device. */
-const DISK = '/machine/peripheral/virtio-disk0/virtio-backend'
 const MIB = 2 ** 20
 const GIB = 2 ** 30
 const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-img', 'qemu-io']
@@ -124,15 +123,6 @@ describe.skipIf(why !== undefined)(
       return stdout
     }
 
-    /** Of what a guest would read. */
-    async function checksum(file: string): Promise<string> {
-      const raw = join(cloud.foundation.directory, 'raw')
-      await program('qemu-img', ['convert', '-O', 'raw', file, raw], { timeout: PROGRAM_MS })
-      const { stdout } = await program('sha256sum', [raw], { timeout: PROGRAM_MS })
-      rmSync(raw)
-      return stdout.split(' ')[0]!
-    }
-
     /** A server of the cell that is off, with something on its disk that its image has not. */
     async function markedServer(site: Site, name: string, pattern: string): Promise<string> {
       const id = await serverIn(site, name)
@@ -209,17 +199,6 @@ describe.skipIf(why !== undefined)(
       return id
     }
 
-    /** Has the guest, which runs, write one byte over and over. False once it does not run any more. */
-    async function guestWrites({ libvirt }: Site, id: string, pattern: number): Promise<boolean> {
-      const ask = ['qemu-monitor-command', `weir-${id}`, '--hmp']
-      const command = `qemu-io -d ${DISK} "write -P ${pattern} ${WHERE}"`
-      // The monitor says nothing of a write that was done.
-      const { stdout } = await libvirt
-        .run('virsh', [...ask, command], { timeoutMs: 20_000 })
-        .catch((error: Error) => ({ stdout: error.message }))
-      return stdout.trim() === ''
-    }
-
     const runsIn = async ({ libvirt }: Site, id: string) =>
       (await libvirt.run('virsh', ['-q', 'list', '--name'], { timeoutMs: 20_000 })).stdout.includes(
         id,
@@ -230,7 +209,7 @@ describe.skipIf(why !== undefined)(
       const operation = await moveToSouth(id)
       let writes = 0
       let seenAt = performance.now()
-      while (await guestWrites(north, id, (writes % 250) + 1)) {
+      while (await guestWrites(north.libvirt, id, { pattern: (writes % 250) + 1, where: WHERE })) {
         writes += 1
         seenAt = performance.now()
       }
@@ -309,8 +288,7 @@ describe.skipIf(why !== undefined)(
           })
           return body.volume.id
         }
-        const root = await made('root', { imageRef })
-        const data = await made('data', {})
+        const [root, data] = [await made('root', { imageRef }), await made('data', {})]
         const disk = { source_type: 'volume', destination_type: 'volume' }
         const request = {
           ...{ name: 'laden', networks: 'none', flavorRef: cloud.catalog.tiny },
