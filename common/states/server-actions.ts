@@ -181,7 +181,7 @@ const RULES = {
     ignoresLock: true,
     during: null,
     to: null,
-    event: null,
+    event: 'compute_forget_disk_changes',
   },
   'create-backup': {
     name: 'createBackup',
