@@ -48,7 +48,7 @@ export async function copySeen(
   return { ...NOTHING, hasBegun, isFetched }
 }
 
-/** Whether the server can go to another cell in two passes, and which host would build it there now. */
+/** Whether the server can go to another cell in two passes, and which host would build it there now: others there may not be able to. */
 async function twoPasses(
   compute: Compute,
   work: RequestContext,
@@ -77,14 +77,15 @@ async function twoPasses(
     return (await chooseForServer(tx, compute, placing)).chosen
   })
   if (cell === undefined) return NOTHING
-  return { isPossible: true, hostId: await hostThatBuilds(compute, work, cell, spec) }
+  const hostId = await hostThatBuilds(compute, work, cell, spec)
+  return { isPossible: hostId !== null, hostId }
 }
 
 function knowsChanges({ view }: HostRecord): boolean {
   return view.capabilities.includes('diskChanges')
 }
 
-/** Null where the cell has none that can be sure to build it from a copy and changes, or does not say. */
+/** Null where the cell would build it on a host that knows no changes, on none, or does not say. */
 async function hostThatBuilds(
   { db, askCell, log }: Compute,
   work: RequestContext,
