@@ -110,7 +110,7 @@ test('the heartbeat sums up the free resources of the cell', async () => {
       zones: ['nova'],
       hypervisorTypes: ['fake'],
       architectures: ['x86_64'],
-      imageFormats: ['qcow2', 'raw'],
+      imageFormats: ['qcow2', 'qcow2+changes', 'raw', 'raw+changes'],
     },
   })
 })

@@ -262,7 +262,7 @@ test('what cannot be moved is refused with the reason, and stays as it is', asyn
   const attachments = `${SERVERS}/${server.id}/os-volume_attachments`
   await demo.post(attachments, { volumeAttachment: { volumeId: id } })
   await untilVolume(id, 'in-use')
-  expect(await refusal(south.name)).toContain('a server uses it. Detach it first.')
+  expect(await refusal(south.name)).toContain('a server uses it. Detach it first, or move')
   await deleteServer(demo, server.id)
   await untilVolume(id, 'available')
 
