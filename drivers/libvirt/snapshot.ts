@@ -79,6 +79,7 @@ export async function backUp(
 ): Promise<void> {
   const calls = backupCalls(host.session, host.slowSession)
   const isThere = backup.encryptedFor !== undefined
+  await endLeftJob(calls, domain, signal)
   await calls.begin(domain, { xml: backupXml(backup), isThere }, signal)
   try {
     while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
@@ -89,6 +90,18 @@ export async function backUp(
   }
   if ((await calls.jobState(domain, true, signal)) !== JOB_COMPLETED)
     throw new Failure('internal', 'The disk could not be copied.')
+}
+
+/** A daemon of libvirt that was killed under a copy has taken its job up again, and begins no other beside it. */
+async function endLeftJob(
+  calls: ReturnType<typeof backupCalls>,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await calls.jobState(domain, false, signal)) === JOB_NONE) return
+  await calls.abort(domain, signal)
+  while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
+    await sleep(POLL_MS, undefined, { signal })
 }
 
 /** The other disks are left out. */
