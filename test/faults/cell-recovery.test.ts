@@ -27,6 +27,10 @@ interface Image {
   readonly status: string
 }
 
+interface Stored {
+  readonly volume: { readonly id: string; readonly status: string }
+}
+
 const NORTH = '/federation/v1/cells/north'
 const IMAGES = '/image/v2/images'
 
@@ -57,6 +61,21 @@ async function saved(id: string, name: string): Promise<string> {
   })
   await untilSettled(cloud, id)
   return imageId
+}
+
+async function startedFromVolume(name: string): Promise<{ id: string; volume: string }> {
+  const where = { size: 1, imageRef: cloud.catalog.image, availability_zone: 'north' }
+  const { body } = await demo.post<Stored>('/volume/v3/volumes', { volume: where })
+  const { id: uuid } = body.volume
+  const volume = `/volume/v3/volumes/${uuid}`
+  await waitFor('the volume', async () => {
+    return (await demo.get<Stored>(volume)).body.volume.status === 'available'
+  })
+  const disk = { uuid, source_type: 'volume', destination_type: 'volume', boot_index: 0 }
+  const { id } = await unboundServer(cloud, demo, 'north', {
+    ...{ name, imageRef: '', block_device_mapping_v2: [disk] },
+  })
+  return { id, volume }
 }
 
 async function uploaded(name: string): Promise<string> {
@@ -95,12 +114,17 @@ test('the servers of a lost cell run in another one, built from their newest sna
   await saved(kept, 'older')
   const newest = await saved(kept, 'newest')
   const before = await showServer(demo, kept)
+  const rooted = await startedFromVolume('rooted')
   await demo.delete(`${IMAGES}/${gone}`)
   await loseNorth()
-  for (const id of [plain, kept, hopeless.id])
+  for (const id of [plain, kept, hopeless.id, rooted.id])
     await waitFor('it to be taken from the cell', async () => {
       return (await showServer(demo, id)).status === 'ERROR'
     })
+
+  await waitFor('its volume to be lost', async () => {
+    return (await demo.get<Stored>(rooted.volume)).body.volume.status === 'error'
+  })
 
   const { body: explained } = await admin.get<{ servers: readonly Recoverable[] }>(
     `${NORTH}/recovery`,
@@ -120,8 +144,16 @@ test('the servers of a lost cell run in another one, built from their newest sna
           reason: expect.stringContaining('is gone'),
         }),
       ],
+      [
+        rooted.id,
+        expect.objectContaining({
+          ...{ source: null, image_id: null },
+          reason: 'It starts from a volume, which was lost with the cell.',
+        }),
+      ],
     ]),
   )
+  await deleteServer(demo, rooted.id)
   expect((await demo.get(`${NORTH}/recovery`)).status).toBe(403)
 
   // Cancelled, it builds what it has begun, and nothing else.

@@ -145,9 +145,12 @@ async function imageFor(
   snapshotId: string | undefined,
 ): Promise<Recoverable> {
   const not = (reason: string) => ({ server, image: null, source: null, reason })
-  if (server.startsFromVolume) return not(await whereItsDiskIs(db, server))
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) return not('It is being deleted.')
+  // A root volume that was lost with the cell is not attached any more.
+  const startedFromVolume = request.spec.volumes?.some(({ isRoot }) => isRoot === true)
+  if (server.startsFromVolume || startedFromVolume === true)
+    return not(await whereItsDiskIs(db, server))
   const own = request.spec.image
   const snapshot = snapshotId === undefined ? undefined : await findImage(db, snapshotId)
   const saved = snapshot && savedImage(snapshot, own)
