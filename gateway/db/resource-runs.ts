@@ -21,7 +21,7 @@ export interface ResourceRun {
   readonly endedAt: Date | null
 }
 
-/** What there is of each kind now. Images that are still being filled have no size, parts of moves are nobody's, and volumes without a cell take no room. */
+/** What there is of each kind now. Images that are still being filled have no size. The images of a move count for no project. Volumes without a cell take no room. */
 const PRESENT: Readonly<Record<ResourceKind, SQL>> = {
   volume: sql`select id, project_id, cell_id, size_gb as amount, created_at from volumes where cell_id is not null`,
   image: sql`select id, owner as project_id, cast(null as char(36) character set ascii) as cell_id,

@@ -9,8 +9,8 @@ const StoreId = Type.String({ minLength: 1, maxLength: 255 })
 const Bytes = Type.Integer({ minimum: 0 })
 
 /**
- * What the engine of a store may be unable to do, so that requests for it are refused at once. A store of a later release
- * may lack what is not in this list.
+ * What the engine of a store may be unable to do, so that requests for it are refused at once. Stores of a later release
+ * may name other abilities, which this list does not have.
  */
 export const STORE_LACKS = [
   /** It makes no snapshots. */

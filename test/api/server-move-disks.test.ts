@@ -65,7 +65,7 @@ test('a server has its volumes along, and a volume that cannot go has it stay', 
   await demo.delete(volume)
 })
 
-test('a server runs until the copy of its disk is there, which nobody sees or pays for, and goes on running after a cancel', async () => {
+test('a server runs until its disk is copied to an image that no list or quota shows, and goes on running after a cancel', async () => {
   const { id } = await freeServer(north, { name: 'copied' })
   const host = north.computes[0]!
   const charged = await imageUsage()

@@ -291,7 +291,7 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
     await deleteServer(demo, server.id)
   })
 
-  test('another gateway goes on where one is killed, and nobody starts the server meanwhile', async () => {
+  test('another gateway continues the move of one that is killed, and the server cannot be started meanwhile', async () => {
     const server = await loaded()
     const charged = await used()
     fail(south, 'createVolume', { do: 'hang' })

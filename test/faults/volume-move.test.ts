@@ -43,10 +43,10 @@ const expectIn: VolumeMoveWorld['expectIn'] = (...args) => world.expectIn(...arg
 /** Those with a server take longer. */
 const USERS = (
   [
-    ['nobody uses', movable, 'available'],
+    ['no server uses', movable, 'available'],
     ['its server takes along', () => world.carried(), 'in-use'],
   ] as const
-).filter(([user]) => isFullRun || user === 'nobody uses')
+).filter(([user]) => isFullRun || user === 'no server uses')
 
 test.each(
   trialsOf(moveVolumeSaga).flatMap((trial) =>

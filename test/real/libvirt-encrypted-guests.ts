@@ -21,7 +21,7 @@ export interface EncryptingHosts extends LinkedHosts {
   readonly two: LibvirtHarness
   /** The bytes that the store has of a volume, or of a snapshot of it. */
   readonly raw: (id: VolumeId, snapshot?: VolumeSnapshotId) => Promise<Buffer>
-  /** A guest that runs on a host which nobody hears of can be shut out of its volumes. */
+  /** A guest can be shut out of its volumes while its host does not answer. */
   readonly fences: boolean
 }
 

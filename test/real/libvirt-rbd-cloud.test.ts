@@ -132,7 +132,7 @@ describe.skipIf(why !== undefined)(
       return answer.exec(serial.shown)![1]!
     }
 
-    /** Of which nobody hears. */
+    /** It does not answer, and its guests run on. */
     let lost: Host | undefined
     const force = ({ compute }: Host, forced_down: boolean) => {
       const service = { host: compute.name, binary: 'nova-compute', forced_down }
@@ -207,7 +207,7 @@ describe.skipIf(why !== undefined)(
           if (copy === clone) await detach(copy)
         }
 
-        // Nobody hears of its host any more, and the guest runs on there.
+        // Its host does not answer any more, and the guest runs on there.
         const former = await hostOf(server)
         lost = hosts.find(({ compute }) => compute.name === former)!
         await lost.compute.stop()

@@ -22,8 +22,8 @@ export interface SnapshotContent extends ContentUpload {
 /**
  * Afterwards the image of a server is active with the content, and the backups it supersedes are gone. One that is
  * active already stays as it is, and the answer is false: a cell asks again when an answer was lost. Throws
- * `unauthenticated` for a bad ticket, `not-found` for an image deleted meanwhile, `invalid` for changes that nobody asked
- * for, and what `uploadContent` does.
+ * `unauthenticated` for a bad ticket, `not-found` for an image deleted meanwhile, `invalid` for changes that were
+ * not requested, and what `uploadContent` does.
  */
 export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<boolean> {
   const { imageId, ticket, changesOf } = given

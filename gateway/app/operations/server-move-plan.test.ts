@@ -176,7 +176,7 @@ test('a server that runs is copied before it is stopped, where both cells know h
   expect(planned(fetching, {}, { at: later(3_600_001) })).toEqual(begin('saving'))
 })
 
-test('a copy that fails, or that nobody has begun, leaves the server to be saved in one pass', () => {
+test('a copy that fails, or has not been begun, leaves the server to be saved in one pass', () => {
   const copying = { ...COPY, step: 'copying' } as const
   expect(planned(copying, {}, { refusal: 'no room', isWhole: true })).toEqual(begin('saving'))
   expect(planned(copying, {}, { at: later(30_000) })).toEqual(WAIT)

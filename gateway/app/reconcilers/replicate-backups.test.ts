@@ -90,7 +90,7 @@ test.each([[10], [100]])('a round of %i replicas', async (count) => {
   expect(seen.statements).toBe(2 * count)
   expect(new Set(pinned)).toEqual(new Set(newest))
   expect(pinned).toHaveLength(count)
-  // Nobody takes one twice.
+  // A backup that is at the other cell is not fetched again.
   for (const replica of due) await reconciler.work(replica)
   expect(pinned).toHaveLength(count)
 })

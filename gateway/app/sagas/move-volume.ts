@@ -34,7 +34,7 @@ export type MoveVolumeParams = {
   readonly userId: string
   /** The image in which the content goes. */
   readonly order: SnapshotOrder
-  /** The server that takes it along, offloaded or in no cell; absent: nobody uses it. */
+  /** The server that takes it along, offloaded or in no cell; absent: no server uses it. */
   readonly carrierId?: InstanceId
   /** The name of the host that is to reach its store; absent: any. */
   readonly host?: string
