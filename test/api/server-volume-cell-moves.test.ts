@@ -1,8 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import { describe, expect, test } from 'vitest'
 import type { Fault } from '#drivers/fake/faults.ts'
-import type { ApiClient } from '#test/env/api/client.ts'
-import { endOfOperation, type Operation, untilOperation } from '#test/env/api/operations.ts'
+import { type Operation, untilOperation } from '#test/env/api/operations.ts'
 import {
   act,
   deleteServer,
@@ -12,19 +10,29 @@ import {
   unboundServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
-import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
+import type { CloudCell } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
-import { expectInvariants } from '#test/env/invariants.ts'
-import { storesReported } from '#test/env/stores-reported.ts'
+import {
+  admin,
+  type Body,
+  cancel,
+  cloud,
+  demo,
+  ended,
+  FEDERATION,
+  north,
+  ROOT,
+  STORE_GB,
+  show,
+  south,
+  untilVolume,
+  useTwoStores,
+  waitFor,
+} from './volume-cells.ts'
 
 // Goal: a server that changes cells has its volumes along, the same ones, charged once; where one cannot go, all are where they were.
-// The short path is in server-cell-moves.test.ts.
+// The short path is in server-move-disks.test.ts.
 
-interface Body {
-  readonly id: string
-  readonly status: string
-  readonly [field: string]: unknown
-}
 interface Attached {
   readonly id: string
   readonly volumeId: string
@@ -34,46 +42,9 @@ interface Attached {
   readonly attachment_id: string
 }
 
-const ROOT = '/volume/v3'
-const FEDERATION = '/federation/v1'
-const LIMIT_MS = 60_000
-const STORE_GB = 100
-
 describe.skipIf(!isFullRun)('servers with volumes', () => {
-  let cloud: Cloud
-  let demo: ApiClient
-  let admin: ApiClient
-  let north: CloudCell
-  let south: CloudCell
+  useTwoStores()
 
-  beforeAll(async () => {
-    cloud = await startCloud({
-      ...{ cells: 2, hostsPerCell: 1, gateways: 2 },
-      driver: { volume_store_gb: String(STORE_GB) },
-    })
-    demo = cloud.as('demo')
-    admin = cloud.as('admin')
-    ;[north, south] = cloud.cells as [CloudCell, CloudCell]
-    await storesReported(cloud)
-  })
-  afterEach(async () => {
-    healAll()
-    await waitFor('no image', async () => (await images()).length === 0)
-    await expectInvariants(cloud)
-    for (const { id } of await volumes()) await demo.delete(`${ROOT}/volumes/${id}`)
-    await waitFor('no volume', async () => (await volumes()).length === 0)
-  })
-  afterAll(() => cloud?.[Symbol.asyncDispose]())
-
-  const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
-  const volumes = async () =>
-    (await demo.get(`${ROOT}/volumes/detail`)).body['volumes'] as readonly Body[]
-  const images = async () =>
-    (await demo.get<{ images: readonly Body[] }>('/image/v2/images?visibility=private')).body.images
-  const show = async (id: string) =>
-    (await demo.get(`${ROOT}/volumes/${id}`)).body['volume'] as Body
-  const untilVolume = (id: string, status: string) =>
-    waitFor(`${id} to be ${status}`, async () => (await show(id)).status === status)
   const cellOfVolume = async (id: string) =>
     (await admin.get<{ cell: string }>(`${FEDERATION}/volumes/${id}/trace`)).body.cell
   const cellOf = async (id: string) =>
@@ -95,8 +66,6 @@ describe.skipIf(!isFullRun)('servers with volumes', () => {
   })
   const askToMove = (id: string, body: object = { cell: south.name }) =>
     admin.post<Operation>(`${FEDERATION}/servers/${id}/move`, body)
-  const cancel = (id: string) => admin.post(`${FEDERATION}/operations/${id}/cancel`)
-  const ended = (id: string) => endOfOperation(admin, id)
   const guestsOf = async (cell: CloudCell) =>
     (await Promise.all(cell.computes.map((host) => host.guests()))).flat()
 

@@ -1,22 +1,33 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { waitFor as waitForWithin } from '#common/wait-for.ts'
+import { expect, test } from 'vitest'
 import type { Fault } from '#drivers/fake/faults.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { endOfOperation, type Operation, untilOperation } from '#test/env/api/operations.ts'
+import { type Operation, untilOperation } from '#test/env/api/operations.ts'
 import { activeServer, deleteServer, SERVERS } from '#test/env/api/servers.ts'
-import { type Cloud, type CloudCell, startCloud } from '#test/env/cloud.ts'
+import type { CloudCell } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
-import { storesReported } from '#test/env/stores-reported.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
+import {
+  admin,
+  type Body,
+  cancel,
+  cloud,
+  demo,
+  ended,
+  FEDERATION,
+  north,
+  ROOT,
+  STORE_GB,
+  show,
+  south,
+  untilVolume,
+  useTwoStores,
+  volumes,
+  waitFor,
+} from './volume-cells.ts'
 
 // Goal: a volume changes cells and is the same volume there, in one cell at any moment; where it cannot, it is where it was.
 
-interface Body {
-  readonly id: string
-  readonly status: string
-  readonly [field: string]: unknown
-}
 interface Refusal {
   readonly error?: { readonly message?: string }
 }
@@ -25,44 +36,8 @@ interface Place {
   readonly decisions: readonly { readonly attempt: number; readonly level: string }[]
 }
 
-const ROOT = '/volume/v3'
-const FEDERATION = '/federation/v1'
-const LIMIT_MS = 60_000
-const STORE_GB = 100
+useTwoStores()
 
-let cloud: Cloud
-let demo: ApiClient
-let admin: ApiClient
-let north: CloudCell
-let south: CloudCell
-
-beforeAll(async () => {
-  cloud = await startCloud({
-    ...{ cells: 2, hostsPerCell: 1, gateways: 2 },
-    driver: { volume_store_gb: String(STORE_GB) },
-  })
-  demo = cloud.as('demo')
-  admin = cloud.as('admin')
-  ;[north, south] = cloud.cells as [CloudCell, CloudCell]
-  await storesReported(cloud)
-})
-afterEach(async () => {
-  for (const host of cloud.hosts) host.fail()
-  await waitFor('no image', async () => (await images()).length === 0)
-  await expectInvariants(cloud)
-  for (const { id } of await volumes()) await demo.delete(`${ROOT}/volumes/${id}`)
-  await waitFor('no volume', async () => (await volumes()).length === 0)
-})
-afterAll(() => cloud?.[Symbol.asyncDispose]())
-
-const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what, probe, LIMIT_MS)
-const volumes = async () =>
-  (await demo.get(`${ROOT}/volumes/detail`)).body['volumes'] as readonly Body[]
-const images = async () =>
-  (await demo.get<{ images: readonly Body[] }>('/image/v2/images?visibility=private')).body.images
-const show = async (id: string) => (await demo.get(`${ROOT}/volumes/${id}`)).body['volume'] as Body
-const untilVolume = (id: string, status: string) =>
-  waitFor(`${id} to be ${status}`, async () => (await show(id)).status === status)
 const placeOf = async (id: string) =>
   (await admin.get<Place>(`${FEDERATION}/volumes/${id}/trace`)).body
 const cellOf = async (id: string) => (await placeOf(id)).cell
@@ -71,8 +46,6 @@ const action = (by: ApiClient, id: string, body: object) =>
   by.post(`${ROOT}/volumes/${id}/action`, body)
 const askToMove = (id: string, cell: string) =>
   admin.post<Operation & Refusal>(`${FEDERATION}/volumes/${id}/move`, { cell })
-const cancel = (id: string) => admin.post(`${FEDERATION}/operations/${id}/cancel`)
-const ended = (id: string) => endOfOperation(admin, id)
 
 async function volume(fields: object = {}): Promise<string> {
   const zone = { availability_zone: north.name }
