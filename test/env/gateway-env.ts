@@ -17,6 +17,8 @@ export async function gatewayEnv(databaseUrl: string): Promise<Readonly<Record<s
     GATEWAY_DATABASE_CONNECTIONS: '4',
     GATEWAY_DATABASE_RETRY_MS: '500',
     GATEWAY_LOG_LEVEL: 'error',
+    // Tests make servers that were deleted at fixed dates, and a purge may come at any time.
+    GATEWAY_RETENTION_DELETED_SERVERS_DAYS: '3650',
     GATEWAY_SECRET_KEY: randomBytes(32).toString('hex'),
     GATEWAY_IMAGE_DIRECTORY: mkdtempSync(join(directory, 'images-')),
   }
