@@ -18,22 +18,32 @@ const WRITER_WAIT_MS = 2_000
  */
 const DRAIN_MS = 5_000
 
+/** One server of the cluster, with the connections to it. */
+interface Server {
+  readonly url: string
+  readonly pools: ServerPools
+}
+
 /** The connections to the writer of a cluster. */
 export class ClusterConnections implements Connections {
   readonly #options: PoolOptions
   readonly #nodes: ClusterNodes
-  #writer: ServerPools | undefined
+  #writer: Server | undefined
   #givenUp = new AbortController()
-  readonly #leaving = new Set<Promise<void>>()
+  /** Former writers on which transactions may still run, until their connections are closed. */
+  readonly #leaving = new Map<Server, Promise<void>>()
 
   constructor(urls: readonly string[], options: PoolOptions) {
     this.#options = options
-    this.#nodes = new ClusterNodes(urls, (writer) => this.#follow(writer))
+    this.#nodes = new ClusterNodes(urls, {
+      follow: (writer) => this.#follow(writer),
+      lost: (url) => this.#giveUpLeaving(url),
+    })
   }
 
   /** Of those to the writer. */
   get use(): ConnectionUse {
-    return this.#writer?.use ?? { open: 0, busy: 0, waiting: 0 }
+    return this.#writer?.pools.use ?? { open: 0, busy: 0, waiting: 0 }
   }
 
   async connect(kind: ConnectionKind): Promise<PoolConnection> {
@@ -44,7 +54,7 @@ export class ClusterConnections implements Connections {
       const writer = this.#writer
       if (writer === undefined) throw new NotReached(new Error('No database server is the writer.'))
       try {
-        return await writer.connect(kind)
+        return await writer.pools.connect(kind)
       } catch (cause) {
         const error = this.#writer === writer ? cause : new NotReached(cause)
         this.#nodes.wake()
@@ -59,24 +69,31 @@ export class ClusterConnections implements Connections {
   giveUp(): void {
     this.#givenUp.abort()
     this.#givenUp = new AbortController()
-    this.#writer?.giveUp()
+    this.#writer?.pools.giveUp()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#givenUp.abort()
     await this.#nodes[Symbol.asyncDispose]()
-    await Promise.all([this.#writer?.[Symbol.asyncDispose](), ...this.#leaving])
+    await Promise.all([this.#writer?.pools[Symbol.asyncDispose](), ...this.#leaving.values()])
   }
 
   #follow({ url, isBeforeWell, isDisputed }: NewWriter): void {
     const before = this.#writer
-    this.#writer = new ServerPools({ ...this.#options, url }, isDisputed ? DRAIN_MS : 0)
+    const pools = new ServerPools({ ...this.#options, url }, isDisputed ? DRAIN_MS : 0)
+    this.#writer = { url, pools }
     if (before === undefined) return
-    if (!isBeforeWell) before.giveUp()
-    const left = leave(before, isBeforeWell ? DRAIN_MS : 0).finally(() =>
-      this.#leaving.delete(left),
+    if (!isBeforeWell) before.pools.giveUp()
+    const left = leave(before.pools, isBeforeWell ? DRAIN_MS : 0)
+    this.#leaving.set(
+      before,
+      left.finally(() => this.#leaving.delete(before)),
     )
-    this.#leaving.add(left)
+  }
+
+  /** What still runs on a node that stopped answering would wait for it as long as a statement may take. */
+  #giveUpLeaving(lost: string): void {
+    for (const { url, pools } of this.#leaving.keys()) if (url === lost) pools.giveUp()
   }
 }
 

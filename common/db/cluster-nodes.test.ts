@@ -7,7 +7,7 @@ test('a connection that is being opened at the end is closed', async () => {
   const { databaseRootUrl } = await testServices()
   await using slow = await Relay.open(databaseRootUrl)
   slow.set('hold')
-  const nodes = new ClusterNodes([slow.url], () => undefined)
+  const nodes = new ClusterNodes([slow.url], { follow: () => undefined })
   await expect.poll(() => slow.connections).toBe(1)
 
   await nodes[Symbol.asyncDispose]()

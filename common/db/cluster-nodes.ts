@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
 import { Failure } from '../errors.ts'
 import { chooseWriter, isSilent, type NodeState } from './choose-writer.ts'
+import { NodeConnection } from './node-connection.ts'
 import { electedAfterAll, electWriter, queryState, RESPONSE_TIMEOUT_MS } from './node-state.ts'
-import { openNode } from './open-node.ts'
 
 /** Between two looks at a node: while the writer is known, and while it is looked for. */
 const QUERY_EVERY_MS = 400
@@ -19,14 +19,21 @@ export interface NewWriter {
   readonly isDisputed: boolean
 }
 
+export interface NodesWatcher {
+  /** From now on this one is the writer. */
+  readonly follow: (writer: NewWriter) => void
+  /** The node does not answer. */
+  readonly lost?: (url: string) => void
+}
+
 /**
  * Watches the nodes of a cluster of databases and knows the writer: the one node that all programs use. So nothing is
  * refused because two nodes changed one row, and what one program wrote another reads at once.
  */
 export class ClusterNodes implements AsyncDisposable {
-  readonly #onWriter: (writer: NewWriter) => void
+  readonly #watcher: NodesWatcher
   readonly #states = new Map<string, NodeState>()
-  readonly #connections = new Map<string, Connection>()
+  readonly #connections: ReadonlyMap<string, NodeConnection>
   readonly #stopped = new AbortController()
   readonly #stop = new Promise<void>((resolve) => {
     this.#stopped.signal.addEventListener('abort', () => resolve())
@@ -44,8 +51,11 @@ export class ClusterNodes implements AsyncDisposable {
   /** Before this time no other writer is used. */
   #usableAt = 0
 
-  constructor(urls: readonly string[], onWriter: (writer: NewWriter) => void) {
-    this.#onWriter = onWriter
+  constructor(urls: readonly string[], watcher: NodesWatcher) {
+    this.#watcher = watcher
+    const connectionTo = (url: string) =>
+      new NodeConnection(url, RESPONSE_TIMEOUT_MS, () => this.#forget(url))
+    this.#connections = new Map(urls.map((url) => [url, connectionTo(url)]))
     this.#loops = Promise.all(urls.map((url) => this.#watch(url)))
   }
 
@@ -91,15 +101,14 @@ export class ClusterNodes implements AsyncDisposable {
       await Promise.race([this.#queryAndElect(url), this.#stop])
       await this.#pause()
     }
-    this.#forget(url)
+    this.#connections.get(url)!.end()
   }
 
   async #queryAndElect(url: string): Promise<void> {
-    try {
-      this.#states.set(url, await queryState(await this.#connected(url)))
+    const state = await this.#ask(url, queryState)
+    if (state !== undefined) {
+      this.#states.set(url, state)
       this.#answers.set(url, (this.#answers.get(url) ?? 0) + 1)
-    } catch {
-      this.#forget(url)
     }
     await this.#choose()
   }
@@ -152,7 +161,7 @@ export class ClusterNodes implements AsyncDisposable {
     if (isElected !== true || this.#writer !== before || this.#stopped.signal.aborted) return
     this.#writer = url
     const isBeforeWell = before !== undefined && this.#states.get(before)?.isInCluster === true
-    this.#onWriter({
+    this.#watcher.follow({
       ...{ url, isBeforeWell },
       // A node that has left the cluster takes no writes.
       isDisputed: isInCluster && (before === undefined || isBeforeWell),
@@ -165,32 +174,19 @@ export class ClusterNodes implements AsyncDisposable {
     url: string,
     question: (connection: Connection, name: string) => Promise<T>,
   ): Promise<T | undefined> {
+    if (this.#stopped.signal.aborted) return undefined
+    const name = this.#states.get(url)?.name ?? ''
     try {
-      return await question(await this.#connected(url), this.#states.get(url)?.name ?? '')
+      return await this.#connections.get(url)!.ask((connection) => question(connection, name))
     } catch {
-      this.#forget(url)
       return undefined
     }
   }
 
-  async #connected(url: string): Promise<Connection> {
-    const known = this.#connections.get(url)
-    if (known !== undefined) return known
-    const connection = await openNode(url, RESPONSE_TIMEOUT_MS)
-    if (this.#stopped.signal.aborted) {
-      connection.destroy()
-      throw new Failure('unavailable', 'The nodes are watched no more.')
-    }
-    connection.on('error', () => this.#forget(url))
-    this.#connections.set(url, connection)
-    return connection
-  }
-
   #forget(url: string): void {
-    this.#connections.get(url)?.destroy()
-    this.#connections.delete(url)
     this.#states.delete(url)
     this.#answers.delete(url)
+    if (!this.#stopped.signal.aborted) this.#watcher.lost?.(url)
   }
 
   async #pause(): Promise<void> {
@@ -211,7 +207,7 @@ export async function findWriter(
   limitMs: number,
 ): Promise<string> {
   if (urls.length === 1) return urls[0]
-  await using nodes = new ClusterNodes(urls, () => undefined)
+  await using nodes = new ClusterNodes(urls, { follow: () => undefined })
   await nodes.waitForWriter(limitMs)
   if (nodes.writer !== undefined) return nodes.writer
   const names = urls.map((url) => new URL(url).host).join(', ')
