@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { newId } from '#common/ids.ts'
 import type { NetworkChanges, NetworkState, WireNetwork } from '#openapi/wire/network.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import {
   listNetworkObjects,
   networkVersion,
@@ -14,8 +13,7 @@ import {
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('network_objects')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('network_objects', 'cells')
   db = new Database({ url, connectionsMax: 4 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

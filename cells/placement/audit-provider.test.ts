@@ -1,9 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { instances } from '../db/schema/instances.ts'
 import { allocations, resourceProviders } from '../db/schema/placement.ts'
 import { serverMigrations } from '../db/schema/server-migrations.ts'
@@ -18,8 +17,7 @@ import { orphanedConsumers } from './orphans.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('providers')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('providers', 'cells')
   db = new Database({ url, connectionsMax: 4 })
 })
 

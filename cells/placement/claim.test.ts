@@ -2,9 +2,8 @@ import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
 import { auditProvider } from './audit-provider.ts'
 import { claim, queueClaim } from './claim.ts'
@@ -16,8 +15,7 @@ import { transfer } from './transfer.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('claims')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('claims', 'cells')
   db = new Database({ url, connectionsMax: 16 })
 })
 

@@ -1,10 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import type { GroupPolicy, ServerGroupRule } from '#openapi/wire/instance.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { groupHosts } from '../db/schema/placement.ts'
 import { recountGroup, wrongGroups } from './audit-groups.ts'
 import { claim } from './claim.ts'
@@ -15,8 +14,7 @@ import { release } from './release.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('groups')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('groups', 'cells')
   db = new Database({ url, connectionsMax: 16 })
 })
 

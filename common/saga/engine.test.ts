@@ -1,13 +1,12 @@
 import { eq, sql } from 'drizzle-orm'
 import { mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { Relay } from '#test/env/relay.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { token } from '../db/columns.ts'
 import { Database, type Transactional } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { builder, statement } from '../db/statement.ts'
 import { Failure } from '../errors.ts'
 import { setOwnTaskAside } from '../escaped.ts'
@@ -98,8 +97,7 @@ let world: World
 const log = createLogger('test', 'silent')
 
 beforeAll(async () => {
-  url = await freshDatabase('saga')
-  await migrateDatabase(url, 'cells/db/migrations')
+  url = await migratedDatabase('saga', 'cells')
   db = new Database({ url, connectionsMax: 8 })
   await db.orm.execute(sql`create table marks (id varchar(64) primary key)`)
 })

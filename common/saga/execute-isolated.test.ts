@@ -1,10 +1,9 @@
 import { inArray } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { IsolatedEnd } from '../isolated/isolated-process.ts'
@@ -50,8 +49,7 @@ let db: Database
 let deps: Deps
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_isolated')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_isolated', 'cells')
   db = new Database({ url, connectionsMax: 8 })
 })
 beforeEach(() => {

@@ -1,10 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import type { Clock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database, type Transactional } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Logger } from '../log.ts'
@@ -27,8 +26,7 @@ let logged: { level: string; message: string; fields: Record<string, unknown> }[
 let pauses: number[]
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_execution')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_execution', 'cells')
   db = new Database({ url, connectionsMax: 8 })
 })
 beforeEach(() => {

@@ -1,10 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database, type Transactional } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
 import { newId, type SagaId } from '../ids.ts'
 import type { IsolatedEnd } from '../isolated/isolated-process.ts'
@@ -28,8 +27,7 @@ let deps: Deps
 let logged: { level: string; message: string; fields: Record<string, unknown> }[]
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_hand_over')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_hand_over', 'cells')
   db = new Database({ url, connectionsMax: 4 })
 })
 beforeEach(() => {

@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { Database, type Executor } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import {
   acquireLease,
   endAllLeases,
@@ -19,8 +18,7 @@ const TTL_MS = 60_000
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('leases')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('leases', 'cells')
   db = new Database({ url, connectionsMax: 2 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { workContext } from '../context.ts'
 import { Database } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { seizeLease } from './lease.ts'
 import { adoptSagas, markSaga, queueSaga, releaseSagas } from './log.ts'
@@ -11,8 +10,7 @@ import { adoptSagas, markSaga, queueSaga, releaseSagas } from './log.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_log')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_log', 'cells')
   db = new Database({ url, connectionsMax: 4 })
 })
 

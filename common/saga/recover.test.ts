@@ -1,10 +1,9 @@
 import { eq, type SQL } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database, type Transactional } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
@@ -22,8 +21,7 @@ interface World {
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('recover')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('recover', 'cells')
   db = new Database({ url, connectionsMax: 8 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

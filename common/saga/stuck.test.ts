@@ -1,9 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { workContext } from '../context.ts'
 import { Database } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { type Lease, seizeLease } from './lease.ts'
 import { queueSaga, queueSagaHold } from './log.ts'
@@ -20,8 +19,7 @@ let lease: Lease
 const work = workContext({})
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_stuck')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_stuck', 'cells')
   db = new Database({ url, connectionsMax: 2 })
   lease = await seizeLease(db, newId(), newId(), 60_000)
 })

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { systemClock } from '../clock.ts'
 import { workContext } from '../context.ts'
 import { Database } from '../db/database.ts'
-import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
@@ -17,8 +16,7 @@ import { stepSpan } from './saga-spans.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('saga_traced')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('saga_traced', 'cells')
   db = new Database({ url, connectionsMax: 4 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

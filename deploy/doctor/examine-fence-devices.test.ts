@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { insertHost } from '#cells/db/hosts.ts'
 import type { Host, TriedFenceDevice } from '#cells/hosts/host.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { examineFenceDevices } from './examine-fence-devices.ts'
 
 const host = (name: string, fenceDevice: TriedFenceDevice | null): Host => ({
@@ -17,8 +17,7 @@ const host = (name: string, fenceDevice: TriedFenceDevice | null): Host => ({
 const device = (problem: string | null) => ({ name: 'fence_virsh', problem, isOfOther: false })
 
 test('fence devices that could not be used are named with their hosts and the reasons', async () => {
-  const url = await freshDatabase('doctor_fences')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('doctor_fences', 'cells')
   await using db = new Database({ url, connectionsMax: 1 })
   const examine = () => examineFenceDevices([{ name: 'north' }], () => url)
 

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
 import { recordStores, recordUnknownObjects } from '#cells/db/stores.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { examineStores } from './examine-stores.ts'
 
 test('objects that a cell does not know are counted, and a database that cannot be read is told', async () => {
-  const url = await freshDatabase('doctor_stores')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('doctor_stores', 'cells')
   const examine = () => examineStores([{ name: 'north' }], () => url)
   expect(await examine()).toMatchObject({ is: 'ok' })
 

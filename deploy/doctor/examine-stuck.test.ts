@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { ShownSaga } from '#common/saga/stuck.ts'
 import { keepCellSagas } from '#gateway/db/cell-sagas.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { examineStuck } from './examine-stuck.ts'
 
 const DEPLOYMENT = { gateways: [{ name: 'gateway-1', port: 1 }], cells: [{ name: 'north' }] }
 
 test('a stuck saga of a cell is shown with the command that continues it', async () => {
-  const url = await freshDatabase('doctor_stuck')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('doctor_stuck', 'gateway')
   const asked: string[] = []
   const examine = () => examineStuck(DEPLOYMENT, (name) => (asked.push(name), url))
 
@@ -31,8 +30,7 @@ test('a stuck saga of a cell is shown with the command that continues it', async
 })
 
 test('the database of a cell elsewhere is read, and one that cannot be read is reported', async () => {
-  const url = await freshDatabase('doctor_stuck_cell')
-  await migrateDatabase(url, 'cells/db/migrations')
+  const url = await migratedDatabase('doctor_stuck_cell', 'cells')
   const joined = { gateways: [], cells: [{ name: 'far-north' }] }
   const asked: string[] = []
 

@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { certificatePin } from '#common/tls/certificate.ts'
 import { listSites } from '#gateway/db/sites.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { checkSettings } from '../config/check-settings.ts'
 import { readEnvFile } from '../config/env-file.ts'
 import type { Folders } from '../control-plane/control-plane.ts'
@@ -37,8 +36,7 @@ const file = ({ directory }: Folders, name: string) => readFileSync(join(directo
 beforeAll(async () => {
   const options = { machines: ['127.0.0.1'], set: ['GATEWAY_REGION=North'] }
   await initControlPlane(north, options, () => undefined)
-  const url = await freshDatabase('sites')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('sites', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
   writeFileSync(join(north.directory, 'database.url'), url)
   writeFileSync(

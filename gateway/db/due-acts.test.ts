@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { unconfirmedResizes } from './due-acts.ts'
 import { queueMappings } from './instance-mappings.ts'
@@ -11,8 +10,7 @@ import { queueServers } from './server-index.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('due_acts')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('due_acts', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 

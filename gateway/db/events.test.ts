@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { isFailure } from '#common/errors.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { queueEvents } from './event-inbox.ts'
 import { beginEvents, eventsAfter, numberEvents, purgeEvents, readEventState } from './events.ts'
 
@@ -13,8 +12,7 @@ const BATCH = 7
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('events')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('events', 'gateway')
   db = new Database({ url, connectionsMax: WRITERS + 3 })
   await beginEvents(db)
 })

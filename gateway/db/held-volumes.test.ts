@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import {
   type AttachmentId,
   type CellId,
@@ -9,7 +8,7 @@ import {
   newId,
   type VolumeId,
 } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { queueHeldStatus, queueHold, queueVolumeLock } from './held-volumes.ts'
 import { eventInbox } from './schema/events.ts'
 import { attachmentsOfVolumes, queueAttached, queueAttachment } from './volume-attachments.ts'
@@ -19,8 +18,7 @@ let db: Database
 const cellId = newId<CellId>()
 
 beforeAll(async () => {
-  const url = await freshDatabase('held_volumes')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('held_volumes', 'gateway')
   db = new Database({ url, connectionsMax: 4 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

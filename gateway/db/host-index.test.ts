@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import { applyHostViews } from './host-index.ts'
 import { findHost, hostsByIds, listHosts } from './host-list.ts'
@@ -13,8 +12,7 @@ const cell = newId<CellId>()
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('host_index')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('host_index', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { queueMappings, queueMarkDeleting, queueServerRelease } from './instance-mappings.ts'
 import { listUnownedDeletes, releaseOrphans } from './pending-mappings.ts'
 
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('owed')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('owed', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 

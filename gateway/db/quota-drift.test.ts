@@ -2,10 +2,9 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
@@ -28,8 +27,7 @@ const signal = new AbortController().signal
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('quota_drift')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('quota_drift', 'gateway')
   db = new Database({ url, connectionsMax: 8 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

@@ -1,10 +1,9 @@
 import { desc } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { newId } from '#common/ids.ts'
 import { orderFor } from '#test/env/compute-core.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { serverIndex } from './schema/servers.ts'
 import { queueServers } from './server-index.ts'
 import { listServerPage, newestServers } from './server-list.ts'
@@ -14,8 +13,7 @@ const projectId = newId<string>().replaceAll('-', '')
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('server-list')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('server-list', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
   const { servers } = orderFor(null, { count: COUNT, projectId })
   // Many have one time, so that their ids decide the order.

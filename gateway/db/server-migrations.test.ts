@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { findMigrationByUuid } from './server-migration-list.ts'
 import { queueMigrations } from './server-migrations.ts'
 
@@ -11,8 +10,7 @@ const cell = newId<CellId>()
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('server_migrations')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('server_migrations', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 

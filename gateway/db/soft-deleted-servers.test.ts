@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { queueMappings } from './instance-mappings.ts'
 import { queueServers } from './server-index.ts'
@@ -12,8 +11,7 @@ import { markSoftDeleted, unsettledServers } from './soft-deleted-servers.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('kept')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('kept', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 

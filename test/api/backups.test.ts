@@ -17,7 +17,6 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
 import { withDatabase } from '#common/db/database-url.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { findSet, IMAGES, MANIFEST } from '#deploy/upkeep/backup-set.ts'
 import { removeExpired } from '#deploy/upkeep/keep-backup-sets.ts'
 import { lockBackups } from '#deploy/upkeep/lock-backups.ts'
@@ -33,7 +32,7 @@ import { countContent } from '#gateway/db/image-contents.ts'
 import { imageContents } from '#gateway/db/schema/image.ts'
 import { S3Client } from '#gateway/s3/s3-client.ts'
 import { listObjects } from '#gateway/s3/s3-list.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { startS3 } from '#test/env/s3/start-s3.ts'
 import { testServices } from '#test/env/services.ts'
 
@@ -52,13 +51,11 @@ let source: BackupSource
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'weir-backups-'))
-  url = await freshDatabase('backups')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  url = await migratedDatabase('backups', 'gateway')
   store = await DirectoryStore.open(join(root, 'store'))
   const keyFile = join(root, 'gateway.key')
   writeFileSync(keyFile, `${KEY}\n`)
-  const cellUrl = await freshDatabase('backups_cell')
-  await migrateDatabase(cellUrl, 'cells/db/migrations')
+  const cellUrl = await migratedDatabase('backups_cell', 'cells')
   const cell = { kind: 'cell', id: 'c', name: 'north' } as const
   source = {
     databases: [

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Hono } from 'hono'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
-import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
 import type { DocumentName } from '#openapi/load-document.ts'
 import { checkedAnswer } from '../env/api/check-response.ts'
-import { freshDatabase } from '../env/fresh-database.ts'
 import { gatewayEnv } from '../env/gateway-env.ts'
+import { migratedDatabase } from '../env/migrated-database.ts'
 
 /** Gateways on one database with the first users, their identity API answered in process. */
 export class IdentityWorld implements AsyncDisposable {
@@ -107,8 +105,7 @@ export function passwordAuth(user: string, password: string, scope?: unknown): o
 }
 
 export async function identityWorld(): Promise<IdentityWorld> {
-  const url = await freshDatabase('identity')
-  await migrateDatabase(url, MIGRATIONS_FOLDER)
+  const url = await migratedDatabase('identity', 'gateway')
   return new IdentityWorld(url, await gatewayEnv(url))
 }
 

@@ -5,7 +5,6 @@ import { type DeleteParams, deleteSaga } from '#cells/conductor/sagas/delete.ts'
 import { configFromEnv as cellConfig } from '#cells/config.ts'
 import { type RunningCell, startCell } from '#cells/context.ts'
 import { workContext } from '#common/context.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { Saga } from '#common/saga/saga.ts'
@@ -17,6 +16,7 @@ import { createServer } from '#gateway/server.ts'
 import { freshBus } from '#test/env/fresh-bus.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { gatewayEnv } from '#test/env/gateway-env.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { seedRoles, seedUser } from '#test/env/seed-identity.ts'
 
 // Goal: an operator of the gateway sees a stuck saga of a cell beside those of the gateway, and continues it in the same way.
@@ -43,8 +43,7 @@ let ask: (method: string, path: string) => Promise<{ status: number; body: unkno
 beforeAll(async () => {
   const id = newId<CellId>()
   const bus = parts.use(await freshBus([id]))
-  const url = await freshDatabase('stuck_in_cell')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('stuck_in_cell', 'gateway')
   const env = {
     ...(await gatewayEnv(url)),
     GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),

@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { gatewayEnv } from '#test/env/gateway-env.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
 import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
 import { startMachine } from '#test/real/machine/simulated-machine.ts'
@@ -309,8 +308,7 @@ describe('a page can be typed', () => {
         OS_IDENTITY_API_VERSION: '3',
       }
       machine = owned.use(new Machine(exports(account)))
-      const url = await freshDatabase('page_keystone')
-      await migrateDatabase(url, 'gateway/db/migrations')
+      const url = await migratedDatabase('page_keystone', 'gateway')
       const settings = {
         ...(await gatewayEnv(url)),
         GATEWAY_LOG_LEVEL: 'info',

@@ -1,5 +1,4 @@
 import type { Hono } from 'hono'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
@@ -10,8 +9,8 @@ import { type Contract, loadContract } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { checkedAnswer } from './api/check-response.ts'
 import { freshBus } from './fresh-bus.ts'
-import { freshDatabase } from './fresh-database.ts'
 import { gatewayEnv } from './gateway-env.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import { ScriptedCell } from './scripted-cell.ts'
 import { seedRoles, seedUser, type TestRole, type TestUser } from './seed-identity.ts'
 
@@ -58,8 +57,7 @@ export async function computeApi(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ComputeApi> {
   await using parts = new AsyncDisposableStack()
-  const url = await freshDatabase(name)
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase(name, 'gateway')
   const ids = cellNames.map(() => newId<CellId>())
   const bus = parts.use(await freshBus(ids))
   const config = configFromEnv({

@@ -4,7 +4,6 @@ import { connectBus } from '#common/bus/connect.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { workContext } from '#common/context.ts'
 import { Database, type Transactional } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId } from '#common/ids.ts'
 import type { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger, type Logger } from '#common/log.ts'
@@ -20,7 +19,7 @@ import type { ServerRecord } from '#gateway/app/servers/list/server-record.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { retentionFromEnv } from '#gateway/retention.ts'
 import { type FreshBus, freshBus } from './fresh-bus.ts'
-import { freshDatabase } from './fresh-database.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import { ScriptedCell } from './scripted-cell.ts'
 
 const log = createLogger('compute-core', process.env['TEST_LOG'] ?? 'silent')
@@ -74,8 +73,7 @@ export class CoreEnv implements AsyncDisposable {
 
   static async open(name: string, cellNames: readonly string[]): Promise<CoreEnv> {
     await using parts = new AsyncDisposableStack()
-    const url = await freshDatabase(name)
-    await migrateDatabase(url, 'gateway/db/migrations')
+    const url = await migratedDatabase(name, 'gateway')
     const db = parts.use(new Database({ url, connectionsMax: CONNECTIONS }))
     const ids = cellNames.map(() => newId<CellId>())
     const bus = parts.use(await freshBus(ids))

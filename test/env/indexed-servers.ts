@@ -1,5 +1,4 @@
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import type { ServerNetwork } from '#gateway/app/servers/boot/server-network.ts'
@@ -8,13 +7,12 @@ import { queueRequestSpecs } from '#gateway/db/request-specs.ts'
 import { queueServers } from '#gateway/db/server-index.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
-import { freshDatabase } from './fresh-database.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import { sampleServer } from './sample-server.ts'
 
 /** A global database of its own. */
 export async function globalDatabase(name: string): Promise<Database> {
-  const url = await freshDatabase(name)
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase(name, 'gateway')
   return new Database({ url, connectionsMax: 8 })
 }
 

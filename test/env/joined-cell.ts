@@ -13,7 +13,7 @@ import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { busLeafUrl } from '#openapi/wire.ts'
 import type { ApiClient } from './api/client.ts'
 import type { Cloud } from './cloud.ts'
-import { freshDatabase } from './fresh-database.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import type { TestServices } from './services.ts'
 
 /** A cell that has joined the cloud by a token, with a database and a bus of its own, and without hosts. */
@@ -85,7 +85,7 @@ export async function joinCellTo(
         CELL_ID: id,
         CELL_NAME: name,
         CELL_PROCESS: `${name}-1`,
-        CELL_DATABASE_URL: await freshDatabase(`cell_${name}`, services),
+        CELL_DATABASE_URL: await migratedDatabase(`cell_${name}`, 'cells', services),
         CELL_SECRET_KEY: randomBytes(32).toString('hex'),
         CELL_NATS_URL: nats.url,
         CELL_NATS_CREDENTIALS_FILE: own,

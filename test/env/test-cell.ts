@@ -23,7 +23,7 @@ import type { FeedBatch, FeedRow } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellSubject, eventSubject } from '#openapi/wire.ts'
 import { type FreshBus, freshBus } from './fresh-bus.ts'
-import { freshDatabase } from './fresh-database.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import { operationOn, sampleBuild } from './sample-build.ts'
 import { testServices } from './services.ts'
 
@@ -207,5 +207,5 @@ export async function testCell(name: string): Promise<TestCell> {
   const log = createLogger('test', 'error')
   const credentialsFile = await bus.gatewayCredentialsFile()
   const gateway = await connectBus({ url: bus.url, credentialsFile, name: 'test gateway' }, log)
-  return new TestCell(id, await freshDatabase(name), gateway, bus)
+  return new TestCell(id, await migratedDatabase(name, 'cells'), gateway, bus)
 }

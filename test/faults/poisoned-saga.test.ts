@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { eq } from 'drizzle-orm'
 import { afterEach, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import type { Poison } from '#common/isolated/testing.ts'
 import { sagas } from '#common/saga/schema.ts'
 import { reconcilerRows } from '#gateway/db/schema/operations.ts'
-import { freshDatabase } from '../env/fresh-database.ts'
+import { migratedDatabase } from '../env/migrated-database.ts'
 
 // Goal: a saga, or a row of a reconciler, that ends its program does so at most once, is then stuck with a reason, and delays no other.
 
@@ -40,8 +39,7 @@ const GUILTY: Readonly<Record<Exclude<Poison, 'buffers'>, readonly string[]>> = 
 test.each(Object.entries(GUILTY))(
   'a saga that would %s ends its program once, and is set aside',
   async (poison, reasons) => {
-    const url = await freshDatabase('poisoned_saga')
-    await migrateDatabase(url, 'cells/db/migrations')
+    const url = await migratedDatabase('poisoned_saga', 'cells')
     await using db = new Database({ url, connectionsMax: 2 })
     const first = begin(url, [poison])
     const ended = once(first, 'exit')
@@ -68,8 +66,7 @@ test.each(Object.entries(GUILTY))(
 test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || poison === 'loop'))(
   'a row of a reconciler that would %s ends its program once, and is set aside',
   async (poison, reasons) => {
-    const url = await freshDatabase('poisoned_row')
-    await migrateDatabase(url, 'gateway/db/migrations')
+    const url = await migratedDatabase('poisoned_row', 'gateway')
     await using db = new Database({ url, connectionsMax: 2 })
     const first = begin(url, [], poison)
     const ended = once(first, 'exit')

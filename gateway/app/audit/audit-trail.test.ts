@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { Relay } from '#test/env/relay.ts'
 import { type AuditRecord, listAuditRecords } from '../../db/audit-records.ts'
 import { AuditTrail } from './audit-trail.ts'
@@ -23,8 +22,7 @@ let db: Database
 let direct: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('audit_trail')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('audit_trail', 'gateway')
   relay = await Relay.open(url)
   db = new Database({ url: relay.url, connectionsMax: 2 })
   direct = new Database({ url, connectionsMax: 2 })

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { type Flavor, insertFlavor } from '../../db/flavors.ts'
 import { flavorAccess } from '../../db/schema/resources.ts'
 import { flavorForBoot } from './flavors.ts'
@@ -27,8 +26,7 @@ const tiny: Flavor = {
 }
 
 beforeAll(async () => {
-  const url = await freshDatabase('flavor_for_boot')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('flavor_for_boot', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
   await insertFlavor(db, tiny)
   await insertFlavor(db, { ...tiny, id: 'hidden', name: 'hidden', isPublic: false })

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createImage } from './create-image.ts'
 import type { Images } from './images.ts'
 
@@ -12,8 +11,7 @@ const AT_ONCE = 8
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('image_quota')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('image_quota', 'gateway')
   db = new Database({ url, connectionsMax: AT_ONCE })
 })
 

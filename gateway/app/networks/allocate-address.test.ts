@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import type { Subnet } from '../../db/network.ts'
 import { addressesOnSubnet } from '../../db/ports.ts'
@@ -24,8 +23,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await freshDatabase('allocate-address')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('allocate-address', 'gateway')
   db = new Database({ url, connectionsMax: 16 })
   networks = {
     db,

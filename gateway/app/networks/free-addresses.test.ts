@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
@@ -14,8 +13,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await freshDatabase('free-addresses')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('free-addresses', 'gateway')
   db = new Database({ url, connectionsMax: 4 })
   const freeAddresses = new FreeAddresses(systemClock)
   networks = { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { isDuplicate, isMissing } from '#common/db/failures.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { newId } from '#common/ids.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { quotaRows, setQuotaLimits } from '../../db/network-quotas.ts'
 import { deleteNetwork } from './change-networks.ts'
@@ -23,8 +22,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await freshDatabase('quick-nics')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('quick-nics', 'gateway')
   db = new Database({ url, connectionsMax: 4 })
   const freeAddresses = new FreeAddresses(systemClock)
   networks = { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }

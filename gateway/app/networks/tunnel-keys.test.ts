@@ -2,8 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { createNetwork, createPort } from '#test/env/network-objects.ts'
 import { deletePort } from './change-ports.ts'
 import { FreeAddresses } from './free-addresses.ts'
@@ -16,8 +15,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await freshDatabase('tunnel-keys')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('tunnel-keys', 'gateway')
   db = new Database({ url, connectionsMax: 8 })
   networks = {
     db,

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { isFailure } from '#common/errors.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { usagesOf } from '../../db/quota-usages.ts'
 import { quotaClasses, quotaLimits } from '../../db/schema/resources.ts'
 import { chargeQuota } from './charge-quota.ts'
@@ -12,8 +11,7 @@ import type { QuotaDeltas } from './resources.ts'
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('charge_quota')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('charge_quota', 'gateway')
   db = new Database({ url, connectionsMax: 16 })
 })
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { newId } from '#common/ids.ts'
 import type { IsolatedEnd } from '#common/isolated/isolated-process.ts'
 import { createLogger } from '#common/log.ts'
 import { type Lease, seizeLease } from '#common/saga/lease.ts'
 import type { Json } from '#common/saga/saga.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import {
   continueRow,
   countStuckRows,
@@ -29,8 +28,7 @@ let asides: string[]
 let tried: string[]
 
 beforeAll(async () => {
-  const url = await freshDatabase('reconciler_rows')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('reconciler_rows', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 beforeEach(async () => {

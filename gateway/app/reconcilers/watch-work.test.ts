@@ -3,16 +3,14 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database, type Executor } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { WORK_KINDS, type WorkKind } from '../../db/waiting-work.ts'
 import { pollAfterCommits, watchWork } from './watch-work.ts'
 
 let db: Database
 
 beforeAll(async () => {
-  const url = await freshDatabase('watch-work')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('watch-work', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
 })
 afterAll(() => db?.[Symbol.asyncDispose]())

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import type { HeardSite, SiteAnnouncement } from '#openapi/wire/site.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { activateSite, beginSites, keepSite, readActiveSite } from '../../db/sites.ts'
 import { announcementOf } from './announcement.ts'
 import { SiteWatch, type SiteWatchOptions } from './site-watch.ts'
@@ -25,8 +24,7 @@ let hear: (cell: CellId, beat: CellHeartbeat) => void
 let told: SiteAnnouncement[]
 
 beforeAll(async () => {
-  url = await freshDatabase('sites')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  url = await migratedDatabase('sites', 'gateway')
   db = new Database({ url, connectionsMax: 2 })
   const nowhere = `http://127.0.0.1:${await freePort()}`
   sites = ['north', 'south'].map((name) => ({ name, url: nowhere, databases: '' }))

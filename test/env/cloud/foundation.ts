@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { registerCell } from '#gateway/app/cells/register-cell.ts'
@@ -11,7 +10,7 @@ import { sealedAccount } from '#gateway/cell-client/cell-access.ts'
 import { insertCellAccount } from '#gateway/db/cell-accounts.ts'
 import type { Account } from '../api/client.ts'
 import { type FreshBus, freshBus } from '../fresh-bus.ts'
-import { freshDatabase } from '../fresh-database.ts'
+import { migratedDatabase } from '../migrated-database.ts'
 import { type TestServices, testServices } from '../services.ts'
 import { addAccount, randomPassword } from './add-account.ts'
 import type { CloudOptions } from './options.ts'
@@ -59,15 +58,14 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
     names.map(async (name) => ({
       id: newId<CellId>(),
       name,
-      databaseUrl: await freshDatabase(`cell_${name}`, services),
+      databaseUrl: await migratedDatabase(`cell_${name}`, 'cells', services),
       secretKey: randomKey(),
       hosts: Array.from({ length: options.hostsPerCell ?? 2 }, (_, index) => {
         return { id: randomUUID(), name: `${name}-${index + 1}` }
       }),
     })),
   )
-  const databaseUrl = await freshDatabase('weir', services)
-  await migrateDatabase(databaseUrl, 'gateway/db/migrations')
+  const databaseUrl = await migratedDatabase('weir', 'gateway', services)
   const passwords = { adminPassword: randomPassword(), demoPassword: randomPassword() }
   await using db = new Database({ url: databaseUrl, connectionsMax: CONNECTIONS })
   await bootstrapIdentity(db, passwords)

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { IsolatedEnd } from '#common/isolated/isolated-process.ts'
@@ -9,8 +8,8 @@ import { createLogger } from '#common/log.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { imagesOf } from '#gateway/context.ts'
-import { freshDatabase } from '#test/env/fresh-database.ts'
 import { gatewayEnv } from '#test/env/gateway-env.ts'
+import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { findTask, insertTask, takeTask } from '../../../db/image-tasks.ts'
 import { imageTasks } from '../../../db/schema/image.ts'
 import type { Images } from '../images.ts'
@@ -27,8 +26,7 @@ let db: Database
 let images: Images
 
 beforeAll(async () => {
-  const url = await freshDatabase('import_runner')
-  await migrateDatabase(url, 'gateway/db/migrations')
+  const url = await migratedDatabase('import_runner', 'gateway')
   db = owned.use(new Database({ url, connectionsMax: 2 }))
   images = await imagesOf(owned, configFromEnv(await gatewayEnv(url)), db, () => undefined)
 })
