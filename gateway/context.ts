@@ -38,6 +38,7 @@ import { CellAccess } from './cell-client/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { RefusalLog } from './http/refusal-log.ts'
 import type { RequestSampling } from './http/request-trace.ts'
+import { Rotation } from './http/rotation.ts'
 import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import {
   type FederationMetrics,
@@ -83,6 +84,7 @@ export interface Gateway
   readonly requestSlots: RequestSlots
   readonly admission: Admission
   readonly reach: ReachWatch
+  readonly rotation: Rotation
   /** Undefined where the site has no name, and is the only one. */
   readonly site: SiteWatch | undefined
 }
@@ -154,6 +156,7 @@ export async function createGateway(
     ...requestLimits(config),
     admission,
     reach: watch,
+    rotation: new Rotation(watch, systemClock),
     site,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

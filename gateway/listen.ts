@@ -45,6 +45,8 @@ export async function listen(gateway: Gateway): Promise<Listening> {
   const busSlots = new BusSlots()
   const linksOf = linksSource(gateway.config.publicUrl, gateway.isTrustedProxy)
   const attach = (server: Server, parts: AsyncDisposableStack) => {
+    gateway.rotation.watch(server)
+    parts.defer(() => gateway.rotation.finish())
     // Their streams would never end by themselves.
     parts.defer(() => gateway.events[Symbol.asyncDispose]())
     parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))

@@ -71,7 +71,10 @@ async function serveActive(
   log.info({ host: listening.host, port: listening.port }, 'gateway listens')
   onListening()
   const ended = await Promise.race([signal, ...(gateway.site ? [gateway.site.ended] : [])])
-  if (ended === undefined || stopped.aborted) return standing
+  if (ended === undefined || stopped.aborted) {
+    await gateway.rotation.leave()
+    return standing
+  }
   // Systemd or the launcher starts the process again where it cannot end in good order: nothing more is to be written.
   const disposed = parts.disposeAsync().then(() => true)
   if ((await settledWithin(systemClock, STEP_DOWN_MS, disposed)) === undefined)

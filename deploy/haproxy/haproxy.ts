@@ -87,7 +87,8 @@ defaults
   # Only requests that failed, were repeated or went to another gateway; without queries, in which consoles have tickets.
   log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %tsc %ac/%fc/%bc/%sc/%rc %sq/%bq %HM %HP"
   option dontlog-normal
-  timeout connect 1s
+  # While one gateway serves, HAProxy waits as long before it repeats a request whose gateway refused it.
+  timeout connect ${tls === undefined ? '250ms' : '1s'}
   timeout http-request 10s
   timeout queue 5s
   # Consoles, events and uploads stay open.
@@ -139,8 +140,10 @@ function backends(gateways: readonly string[], verified: string): string {
   http-check disable-on-404
   http-check send meth GET uri-lf '%[srv_name,regsub(^.*-cut-off$,/healthz),regsub(^gateway-.*,/rotation)]' ver HTTP/1.1 hdr Host weir
   timeout check 2s
-  # Three late answers, not fewer: the requests of a gateway that is down are cut off, and one under load may be slow.
-  default-server check inter 500ms fastinter 100ms downinter 300ms fall 3 rise 1 observe layer4 error-limit 1 on-error mark-down on-marked-down shutdown-sessions
+  # Three late answers, not fewer: the requests of a gateway that is down are cut off, and one under load may be slow. A
+  # refused request goes to another gateway, and does not mark its own as down: HAProxy would end those that are refused
+  # at the same moment instead of repeating them.
+  default-server check inter 500ms fastinter 100ms downinter 300ms fall 3 rise 1 on-marked-down shutdown-sessions
 ${checked.join('\n')}
 
 # Requests that may have been carried out if their answer is lost.

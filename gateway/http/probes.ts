@@ -27,10 +27,10 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
       : c.json({ status: 'not ready', reason: why }, 503, { 'Retry-After': '1' })
   })
   app.get(ROTATION_PATH, (c) => {
-    const { missing } = gateway.reach
-    return missing === undefined
+    const reason = gateway.rotation.look()
+    return reason === undefined
       ? c.json({ status: 'in rotation' })
-      : c.json({ status: 'not in rotation', reason: `the ${missing} is not reached` }, 404)
+      : c.json({ status: 'not in rotation', reason }, 404)
   })
   app.get(SITE_PATH, (c) =>
     c.json({
