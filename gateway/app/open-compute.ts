@@ -131,7 +131,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   )
   const onApplied = throttle(() => numbering.wake(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.wake()
-  const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
+  const feeds = parts.use(new Feeds({ deps, nats, reach, processName, onApplied, onNotBuilt }))
   const adoptWork = () => {
     feeds.wakeAll()
     wake([networks, numbering, ...woken])

@@ -7,7 +7,7 @@ import { withDeadline } from '#common/with-deadline.ts'
 import { databaseTime } from '../db/clock.ts'
 
 /** What a gateway needs to serve. */
-type Need = 'database' | 'bus'
+export type Need = 'database' | 'bus'
 
 const PROBE_MS = 250
 /** Applies while the gateway is healthy and no other gateway could serve in its place. */

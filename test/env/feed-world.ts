@@ -2,6 +2,7 @@ import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import { CellFeed } from '#gateway/app/feed/cell-feed.ts'
+import type { Need } from '#gateway/app/reach.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { CellHeartbeat, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import { notedNetwork } from './indexed-servers.ts'
@@ -20,6 +21,8 @@ export class FeedWorld {
   isNew = false
   /** False: the registry has no such cell any more. */
   isKnown = true
+  /** What the gateway does not reach. */
+  missing: Need | undefined
   wakeUps = 0
   notBuilt = 0
   isClosed = false
@@ -42,6 +45,7 @@ export class FeedWorld {
     this.feed = new CellFeed({
       deps: this.deps,
       nats: this.bus() as never,
+      missing: () => this.missing,
       cell: { id, name: 'north' },
       holder,
       onNotBuilt: () => (this.notBuilt += 1),

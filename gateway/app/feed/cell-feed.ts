@@ -16,6 +16,7 @@ import {
   recordReachability,
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
+import type { Need } from '../reach.ts'
 import { applyRows, endedWork } from './apply-rows.ts'
 import { endedVolumeWork } from './ended-volume-work.ts'
 import { FeedQueue, readBatch } from './feed-queue.ts'
@@ -25,6 +26,8 @@ import { resync } from './resync.ts'
 export interface CellFeedOptions {
   readonly deps: ComputeDeps
   readonly nats: NatsConnection
+  /** What this process does not reach; undefined: nothing. */
+  readonly missing: () => Need | undefined
   readonly cell: CellRef
   /** This process, among all that might apply the feed. */
   readonly holder: string
@@ -128,19 +131,26 @@ export class CellFeed implements AsyncDisposable {
   }
 
   async #hold(): Promise<boolean> {
-    const { deps } = this.#options
+    const { deps, missing } = this.#options
+    // Nothing of the cell comes here, and another gateway may hear it.
+    if (missing() === 'bus') {
+      await this.#held.letGo()
+      return this.#isNotHeld()
+    }
     const now = deps.clock.elapsed()
     if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
     this.#leaseCheckedAt = now
-    if ((await this.#held.hold()) === undefined) {
-      await this.#letGo()
-      this.#wasUnreachable = undefined
-      return false
-    }
+    if ((await this.#held.hold()) === undefined) return this.#isNotHeld()
     this.#subscription ??= this.#listen()
     // An operator may have asked for a resync.
     if (deps.cells.cell(this.#options.cell.id)?.needsResync !== false) this.#at = undefined
     return true
+  }
+
+  async #isNotHeld(): Promise<false> {
+    await this.#letGo()
+    this.#wasUnreachable = undefined
+    return false
   }
 
   /** For gateways that start while the cell is unreachable, and for operators. */

@@ -53,6 +53,21 @@ test('one gateway at a time applies the feed, and another continues at once when
   await second.feed[Symbol.asyncDispose]()
 })
 
+test('a gateway that does not reach the bus leaves the feed to another, and takes it again only when it does', async () => {
+  await world.settle()
+  const second = new FeedWorld(db, id, 'other')
+  world.missing = 'bus'
+
+  expect(await world.round()).toEqual({ holder: 0 })
+  expect(world.live().isOver).toBe(true)
+  expect(await second.round()).toMatchObject({ holder: 1 })
+
+  await second.feed[Symbol.asyncDispose]()
+  expect(await world.round()).toEqual({ holder: 0 })
+  world.missing = undefined
+  expect(await world.round()).toMatchObject({ holder: 1 })
+})
+
 test("the lease and an operator's request are read again after a second and a half", async () => {
   await world.settle()
   await requestResync(db, id)

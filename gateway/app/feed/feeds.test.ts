@@ -44,6 +44,7 @@ beforeEach(async () => {
     deps: { ...world.deps, clock: systemClock, cells: registry as never },
     processName: 'me',
     nats: world.bus() as never,
+    reach: { missing: undefined },
     onApplied: () => (applied += 1),
     onNotBuilt: () => undefined,
   })

@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import type { ComputeDeps } from '../compute.ts'
+import type { Reach } from '../reach.ts'
 import { CellFeed } from './cell-feed.ts'
 
 export interface FeedsOptions {
@@ -9,6 +10,7 @@ export interface FeedsOptions {
   /** Stable over restarts: a restarted process continues its predecessor's feeds at once. */
   readonly processName: string
   readonly nats: NatsConnection
+  readonly reach: Pick<Reach, 'missing'>
   /** Called after changes of a cell have been applied. */
   readonly onApplied: () => void
   /** Called after servers were given up by a cell. */
@@ -64,10 +66,11 @@ export class Feeds implements AsyncDisposable {
   }
 
   #start({ id, name }: CellRef): void {
-    const { deps, nats, onApplied, onNotBuilt, processName } = this.#options
+    const { deps, nats, reach, onApplied, onNotBuilt, processName } = this.#options
     const feed = new CellFeed({
       deps,
       nats,
+      missing: () => reach.missing,
       cell: { id, name },
       holder: processName,
       onNotBuilt,
