@@ -17,10 +17,15 @@ interface Wakeable {
   wake(): void
 }
 
+interface Numbered {
+  /** There are new events. */
+  numbered(): void
+}
+
 /** What gets events once they have a number. */
 export interface EventReaders {
   readonly events: EventTail
-  readonly webhooks: WebhookDeps & Wakeable
+  readonly webhooks: WebhookDeps & Wakeable & Numbered
   /** Lets all of them look for new events. */
   readonly onNumbered: () => void
 }
@@ -38,7 +43,8 @@ export function openEventReaders(
   const webhooks = openWebhooks(parts, config, db, log)
   const notifications = openNotifications(parts, config, db, log)
   const onNumbered = () => {
-    for (const each of [events, webhooks, notifications]) each.wake()
+    for (const each of [events, notifications]) each.wake()
+    webhooks.numbered()
   }
   return { events, webhooks, onNumbered }
 }
@@ -49,12 +55,12 @@ function openWebhooks(
   { secretKey, webhooks: rules, processName }: GatewayConfig,
   db: Database,
   log: Logger,
-): WebhookDeps & Wakeable {
+): WebhookDeps & Wakeable & Numbered {
   const deps = { db, secrets: secretsOf(secretKey), rules }
   const shown = eventForProject
   const options = { ...deps, clock: systemClock, log, processName, shown }
   const delivery = parts.use(new WebhookDelivery(options))
-  return { ...deps, wake: () => delivery.wake() }
+  return { ...deps, wake: () => delivery.wake(), numbered: () => delivery.numbered() }
 }
 
 /** Afterwards Nova's notifications are sent, here or from another gateway, where the settings name a place. */

@@ -6,7 +6,7 @@ import { type CellId, newId } from '#common/ids.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import { applyHostViews } from './host-index.ts'
-import { findHost, hostsByIds, listHosts } from './host-list.ts'
+import { abilitiesOfCells, findHost, hostsByIds, listHosts } from './host-list.ts'
 
 const cell = newId<CellId>()
 let db: Database
@@ -76,4 +76,21 @@ test('of two cells that claim a host at once one has it', async () => {
   )
 
   expect(await hostsByIds(db, [host.hostId, host.hostId])).toHaveLength(1)
+})
+
+test('a cell has the abilities of all its hosts that are up', async () => {
+  const [one, other] = [newId<CellId>(), newId<CellId>()]
+  const able = (name: string, capabilities: string[], isUp = true) => ({
+    ...sampleHost(name),
+    ...{ capabilities, isUp },
+  })
+  const apply = (cellId: CellId, ...views: ReturnType<typeof able>[]) =>
+    db.transaction((tx) => applyHostViews(tx, cellId, views))
+  await apply(one, able('e', ['ovn', 'volumes']), able('f', ['guestMetadata']), able('g', ['ovn']))
+  await apply(other, able('h', ['ovn'], false), able('i', []))
+
+  const abilities = await abilitiesOfCells(db)
+
+  expect(abilities.get(one)).toEqual(new Set(['ovn', 'volumes', 'guestMetadata']))
+  expect(abilities.get(other)).toEqual(new Set())
 })

@@ -72,11 +72,14 @@ const IS_UP_AND_ABLE = and(
   isAbleTo(sql`${sql.placeholder('capability')}`),
 )
 const ABLE = statement(builder.select(COLUMNS).from(hostIndex).where(IS_UP_AND_ABLE))
-const CELLS_ABLE = statement(
+const ABILITIES = statement(
   builder
-    .selectDistinct({ cellId: sql`${hostIndex.cellId}`.as('cellId') })
+    .selectDistinct({
+      cellId: sql`${hostIndex.cellId}`.as('cellId'),
+      capabilities: hostIndex.capabilities,
+    })
     .from(hostIndex)
-    .where(IS_UP_AND_ABLE),
+    .where(and(isThere, sql`${hostIndex.isUp}`)),
 )
 
 /** Hosts that are up and whose driver has this optional part. */
@@ -87,10 +90,18 @@ export async function hostsAbleTo(
   return await db.rows<HostRecord>(ABLE, { capability })
 }
 
-/** Cells that have such a host. */
-export async function cellsAbleTo(db: Executor, capability: string): Promise<ReadonlySet<CellId>> {
-  const rows = await db.rows<{ cellId: CellId }>(CELLS_ABLE, { capability })
-  return new Set(rows.map(({ cellId }) => cellId))
+/** For each cell with a host that is up, the optional parts that any of these hosts' drivers has. */
+export async function abilitiesOfCells(
+  db: Executor,
+): Promise<ReadonlyMap<CellId, ReadonlySet<string>>> {
+  const rows = await db.rows<{ cellId: CellId; capabilities: string | null }>(ABILITIES, {})
+  const byCell = Map.groupBy(rows, ({ cellId }) => cellId)
+  return new Map(
+    [...byCell].map(([cellId, each]) => [
+      cellId,
+      new Set(each.flatMap(({ capabilities }) => JSON.parse(capabilities ?? '[]') as string[])),
+    ]),
+  )
 }
 
 /** Every host of this name: names are unique within a cell only. */

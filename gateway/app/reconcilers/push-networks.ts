@@ -13,7 +13,7 @@ import {
 } from '#openapi/wire/network.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { networksOfServersIn } from '../../db/cell-networks.ts'
-import { cellsAbleTo } from '../../db/host-list.ts'
+import { abilitiesOfCells } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { OVN, ROUTING } from '../networks/engine.ts'
 import { MetadataPorts } from '../networks/metadata-ports.ts'
@@ -67,9 +67,10 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
       return isBehind ? RETRY_MS : EVERY_MS
     },
     round: async (signal) => {
-      const able = new Set([...(await cellsAbleTo(db, OVN)), ...(await cellsAbleTo(db, ROUTING))])
-      const withMetadata = await cellsAbleTo(db, METADATA)
-      const due = cells.cells().filter(({ id, isLost }) => able.has(id) && !isLost)
+      const abilities = await abilitiesOfCells(db)
+      const isAble = (id: CellId, ability: string) => abilities.get(id)?.has(ability) === true
+      const hasEngine = (id: CellId) => isAble(id, OVN) || isAble(id, ROUTING)
+      const due = cells.cells().filter(({ id, isLost }) => hasEngine(id) && !isLost)
       for (const id of known.keys()) if (!due.some((cell) => cell.id === id)) known.delete(id)
       if (due.length === 0) return { cells: 0 }
       const held = await lease.hold()
@@ -88,7 +89,7 @@ export function pushNetworks(deps: Deps, processName: string): Reconciler {
           return
         }
         const reached = await networksOfServersIn(db, cell.id)
-        if (withMetadata.has(cell.id)) await metadata.ensure(reached)
+        if (isAble(cell.id, METADATA)) await metadata.ensure(reached)
         changed += await push(deps, cell, held.generation, known)
       })
       isBehind = failed + unreachable > 0

@@ -30,6 +30,7 @@ export class WebhookDelivery implements AsyncDisposable {
   readonly #options: WebhookDeliveryOptions
   readonly #lease: HeldLease
   readonly #stop = new AbortController()
+  #isIdle = false
   readonly #healthy = new Map<string, Promise<void>>()
   readonly #failing = new Map<string, Promise<void>>()
   readonly #running: RunningReconciler
@@ -41,9 +42,14 @@ export class WebhookDelivery implements AsyncDisposable {
     this.#running = new RunningReconciler(this.#reconciler(), clock, log)
   }
 
-  /** Looks for new events now. */
+  /** Looks for new events now, and for webhooks. */
   wake(): void {
     this.#running.wake()
+  }
+
+  /** Looks for new events now, unless there was no webhook when it looked last. */
+  numbered(): void {
+    if (!this.#isIdle) this.wake()
   }
 
   /** Afterwards nothing is sent any more, and another gateway may send at once. */
@@ -55,16 +61,16 @@ export class WebhookDelivery implements AsyncDisposable {
   }
 
   #reconciler(): Reconciler {
-    let isIdle = false
+    const everyMs = () => (this.#isIdle ? IDLE_MS : EVERY_MS)
     return {
       name: 'webhooks',
       get everyMs() {
-        return isIdle ? IDLE_MS : EVERY_MS
+        return everyMs()
       },
       round: async () => {
         const { db, rules } = this.#options
-        isIdle = !(await areWebhooks(db))
-        if (isIdle) return { due: 0, sending: 0 }
+        this.#isIdle = !(await areWebhooks(db))
+        if (this.#isIdle) return { due: 0, sending: 0 }
         const [healthy, failing, letters] = await Promise.all([
           dueWebhooks(db, false, rules.retryMs, 2 * HEALTHY_MAX),
           dueWebhooks(db, true, rules.retryMs, 2 * FAILING_MAX),
