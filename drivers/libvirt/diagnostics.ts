@@ -7,9 +7,8 @@ import type {
   NicFigures,
 } from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
-import { powerStateOf } from './domains/power-state.ts'
+import { OFF, powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { OFF } from './power.ts'
 import { attributeAt, elementsAt, parseXml, type XmlTree } from './xml/parse.ts'
 
 type Figure = (name: string) => number

@@ -5,7 +5,7 @@ import type { PowerState } from '#common/states/instance-states.ts'
 import type { Pause, RebootKind, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
-import { hasIoError, powerStateOf } from './domains/power-state.ts'
+import { hasIoError, OFF, powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
 import type { DomainRef } from './rpc/refs.ts'
@@ -15,9 +15,6 @@ import { admitVolumes } from './volumes/admit-volumes.ts'
 const POLL_MS = 200
 /** A guest that is still booting does not hear the first press (Nova repeats it as well). */
 const PRESS_AGAIN_MS = 5_000
-
-/** Power states in which nothing of the guest runs. */
-export const OFF: ReadonlySet<PowerState> = new Set(['shutdown', 'crashed', 'nostate'])
 
 /** Afterwards the guest runs. */
 export async function start(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<void> {

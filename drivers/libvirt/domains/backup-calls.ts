@@ -1,3 +1,4 @@
+import { isFailure } from '#common/errors.ts'
 import { PROCEDURES } from '../rpc/procedures.ts'
 import type { DomainRef } from '../rpc/refs.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
@@ -10,6 +11,11 @@ const JOB_STATS_COMPLETED = 1
 
 /** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest runs. */
 export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
+  async function jobState(domain: DomainRef, ended: boolean, signal: AbortSignal) {
+    const args = new XdrWriter().domain(domain).uint(ended ? JOB_STATS_COMPLETED : 0)
+    return (await session.call(PROCEDURES.domainGetJobStats, args, signal)).int()
+  }
+
   return {
     /** Begins to copy disks as they are now; the caller polls for the end of the job. */
     async begin(
@@ -22,9 +28,20 @@ export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
       await slow.call(PROCEDURES.domainBackupBegin, args, signal)
     },
     /** virDomainJobType of the job under way, or of the last that ended when `ended`. */
-    async jobState(domain: DomainRef, ended: boolean, signal: AbortSignal): Promise<number> {
-      const args = new XdrWriter().domain(domain).uint(ended ? JOB_STATS_COMPLETED : 0)
-      return (await session.call(PROCEDURES.domainGetJobStats, args, signal)).int()
+    jobState,
+    /**
+     * True for a guest whose daemon was killed as it began a copy: it has written down that there is a job, and not which. Until
+     * the guest is started again, it begins no other copy or migration, cannot end that one, and answers a question about it with
+     * an internal error.
+     */
+    async hasLostJob(domain: DomainRef, signal: AbortSignal): Promise<boolean> {
+      try {
+        await jobState(domain, false, signal)
+        return false
+      } catch (error) {
+        if (isFailure(error, 'internal')) return true
+        throw error
+      }
     },
     /** The figures of the running job, by libvirt's names; empty when there is none. */
     async jobFigures(

@@ -13,6 +13,10 @@ import type { DomainState } from './power-state.ts'
 const SHUTDOWN_ACPI = 1
 /** virDomainUndefineFlagsValues: managed save, snapshots and checkpoints go too; what NVRAM there is lies with its disks. */
 const UNDEFINE_ALL = 1 | 2 | 8 | 16
+/** The same, but refused for a domain with a managed save, which would be lost. */
+const UNDEFINE_UNSAVED = 2 | 8 | 16
+/** virDomainXMLFlags: as the domain is stored, with its passwords. */
+const XML_STORED = 1 | 2
 
 /**
  * libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text.
@@ -27,6 +31,10 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
       if (isFailure(error, 'not-found')) return undefined
       throw error
     }
+  }
+  const define = async (xml: string, signal: AbortSignal): Promise<DomainRef> => {
+    const args = new XdrWriter().text(xml).uint(0)
+    return (await session.call(PROCEDURES.domainDefineXmlFlags, args, signal)).domain()
   }
   return {
     find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
@@ -48,10 +56,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
       const answer = await session.call(PROCEDURES.domainGetState, args, signal)
       return { state: answer.int(), reason: answer.int() }
     },
-    async define(xml: string, signal: AbortSignal): Promise<DomainRef> {
-      const args = new XdrWriter().text(xml).uint(0)
-      return (await session.call(PROCEDURES.domainDefineXmlFlags, args, signal)).domain()
-    },
+    define,
     async start(domain: DomainRef, signal: AbortSignal): Promise<void> {
       const args = onDomain(domain).uint(0)
       await slow.call(PROCEDURES.domainCreateWithFlags, args, signal)
@@ -67,6 +72,14 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
     async undefine(domain: DomainRef, signal: AbortSignal): Promise<void> {
       const args = onDomain(domain).uint(UNDEFINE_ALL)
       await session.call(PROCEDURES.domainUndefineFlags, args, signal)
+    },
+    /** Afterwards the domain, which is off, is as it was, and the daemon has forgotten all else about it, such as a job. */
+    async renew(domain: DomainRef, signal: AbortSignal): Promise<DomainRef> {
+      const described = onDomain(domain).uint(XML_STORED)
+      const xml = (await session.call(PROCEDURES.domainGetXmlDesc, described, signal)).text()
+      const args = onDomain(domain).uint(UNDEFINE_UNSAVED)
+      await session.call(PROCEDURES.domainUndefineFlags, args, signal)
+      return define(xml, signal)
     },
     async suspend(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainSuspend, onDomain(domain), signal)

@@ -7,6 +7,9 @@ export interface DomainState {
   readonly reason: number
 }
 
+/** Power states in which nothing of the guest runs. */
+export const OFF: ReadonlySet<PowerState> = new Set(['shutdown', 'crashed', 'nostate'])
+
 /** virDomainState by number (include/libvirt/libvirt-domain.h). */
 const BY_DOMAIN_STATE: readonly PowerState[] = [
   'nostate',

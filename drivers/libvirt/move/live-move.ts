@@ -105,6 +105,11 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (state !== 'running' && state !== 'paused')
     throw new Failure('conflict', `Instance ${id} is not running.`)
+  if (await backupCalls(host.session, host.slowSession).hasLostJob(domain, signal))
+    throw new Failure(
+      'unsupported',
+      'The guest cannot be moved while it runs, because its libvirt was killed as it copied a disk. A hard reboot of the server ends that.',
+    )
   if ((await getInstanceRecord(host, id)).placement !== undefined)
     throw new Failure(
       'unsupported',

@@ -4,8 +4,8 @@ import type { VolumeId } from '#common/ids.ts'
 import { imageVirtualSize } from '../../image-header.ts'
 import { copyDisk } from '../../qemu-img.ts'
 import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
+import { backUp } from '../back-up.ts'
 import type { LibvirtHost } from '../host.ts'
-import { backUp } from '../snapshot.ts'
 import {
   copyNode,
   type DiskNode,

@@ -1,0 +1,43 @@
+import { PROCEDURES } from '../rpc/procedures.ts'
+import type { DomainRef } from '../rpc/refs.ts'
+import { XdrWriter } from '../rpc/xdr-writer.ts'
+import type { LibvirtSession } from '../session.ts'
+import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
+
+/** virDomainBlockCopyFlags: the file is there; the job is one of a guest that libvirt starts from its definition. */
+const COPY_REUSE_EXTERNAL = 2
+const COPY_TRANSIENT_JOB = 4
+
+/** How far QEMU is with a second file for a disk: `ready` once both are the same, and stay so. */
+export type Mirror = 'none' | 'begun' | 'ready'
+
+/** libvirt's calls about second files that QEMU writes for a disk while the guest runs. */
+export function mirrorCalls(session: LibvirtSession, slow: LibvirtSession) {
+  return {
+    /** `xml` describes the file. */
+    async begin(
+      domain: DomainRef,
+      disk: { readonly target: string; readonly xml: string; readonly isThere: boolean },
+      signal: AbortSignal,
+    ): Promise<void> {
+      const flags = COPY_TRANSIENT_JOB | (disk.isThere ? COPY_REUSE_EXTERNAL : 0)
+      const args = new XdrWriter().domain(domain).text(disk.target).text(disk.xml)
+      await slow.call(PROCEDURES.domainBlockCopy, args.textParameters({}).uint(flags), signal)
+    },
+    async state(domain: DomainRef, target: string, signal: AbortSignal): Promise<Mirror> {
+      const args = new XdrWriter().domain(domain).uint(0)
+      const xml = (await session.call(PROCEDURES.domainGetXmlDesc, args, signal)).text()
+      const disk = elementsAt(parseXml(xml), 'domain', 'devices', 'disk').find(
+        (each) => attributeAt(each, 'dev', 'target') === target,
+      )
+      const [mirror] = disk === undefined ? [] : elementsAt(disk, 'mirror')
+      if (mirror === undefined) return 'none'
+      return mirror['@ready'] === 'yes' ? 'ready' : 'begun'
+    },
+    /** Afterwards the guest writes to the disk alone; a file that was ready has what the disk had at the end. */
+    async end(domain: DomainRef, target: string, signal: AbortSignal): Promise<void> {
+      const args = new XdrWriter().domain(domain).text(target).uint(0)
+      await slow.call(PROCEDURES.domainBlockJobAbort, args, signal)
+    },
+  }
+}
