@@ -138,7 +138,12 @@ test('what would need its disk as an image is refused, and its first disk stays'
     await demo.delete(`${VOLUMES}/${root}`),
   ]
   expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400])
-  expect(JSON.stringify(refused[0]?.body)).toContain('starts from a volume')
+  const [rebuild, rescue, backup] = refused.map((answer) => JSON.stringify(answer.body))
+  expect(rebuild).toContain('starts from a volume')
+  expect(rescue).toContain(
+    `Instance ${id} cannot be rescued: Cannot rescue a volume-backed instance`,
+  )
+  expect(backup).toContain('Backup is not supported for volume-backed instances.')
 
   expect((await act({ reboot: { type: 'HARD' } })).status).toBe(202)
   await untilStatus(demo, id, 'ACTIVE')

@@ -16,15 +16,21 @@ export function refuseAction(
 ): void {
   if (SERVER_ACTIONS[action].ignoresLock !== true) refuseLocked(server, requester)
   refuseInState(server, action)
-  if (FROM_IMAGE.has(action) && startsFromVolume(server))
-    throw new Failure(
-      'invalid',
-      `Cannot '${SERVER_ACTIONS[action].name}' instance ${server.id}, which starts from a volume: its disk is not made from an image.`,
-    )
+  const whyNot = NEEDS_IMAGE[action]
+  if (whyNot !== undefined && startsFromVolume(server))
+    throw new Failure('invalid', whyNot(server.id))
 }
 
-/** Those that make the server's disk from an image, or keep it as one. */
-const FROM_IMAGE: ReadonlySet<ServerActionName> = new Set(['create-backup', 'rebuild', 'rescue'])
+/**
+ * Those that make the server's disk from an image, or keep it as one, with Nova's words. Of a rebuild Nova refuses only one
+ * from another image, and has other words.
+ */
+const NEEDS_IMAGE: Partial<Record<ServerActionName, (id: string) => string>> = {
+  'create-backup': () => 'Backup is not supported for volume-backed instances.',
+  rebuild: (id) =>
+    `Cannot 'rebuild' instance ${id}, which starts from a volume: its disk is not made from an image.`,
+  rescue: (id) => `Instance ${id} cannot be rescued: Cannot rescue a volume-backed instance`,
+}
 
 /** Whether the server's first disk is a volume. */
 export function startsFromVolume({ volumes }: Pick<ServerRecord, 'volumes'>): boolean {
