@@ -12,14 +12,18 @@ export interface Upload {
 /** Where content goes: straight into the image, or where an import takes it from. */
 export type UploadStatus = 'saving' | 'uploading'
 
-/** Makes a queued image, or one whose upload died, this upload's; false when it is neither. */
+/**
+ * Makes a queued image, or one whose upload died, this upload's; one that `takesOver` gets it from another upload, too. False when
+ * it is none of these.
+ */
 export async function beginUpload(
   db: Executor,
-  upload: Upload & { readonly status: UploadStatus },
+  upload: Upload & { readonly status: UploadStatus; readonly takesOver?: boolean },
   now: Date,
   expiresAt: Date,
 ): Promise<boolean> {
   const isDead = lt(images.uploadExpiresAt, now)
+  const isTaken = upload.takesOver === true ? eq(images.status, upload.status) : undefined
   const [result] = await db.orm
     .update(images)
     .set({
@@ -29,7 +33,7 @@ export async function beginUpload(
       updatedAt: now,
       revision: sql`${images.revision} + 1`,
     })
-    .where(and(eq(images.id, upload.imageId), or(eq(images.status, 'queued'), isDead)))
+    .where(and(eq(images.id, upload.imageId), or(eq(images.status, 'queued'), isDead, isTaken)))
   return result.affectedRows === 1
 }
 

@@ -124,14 +124,18 @@ describe('a host that saves a server', () => {
     return id
   }
 
-  async function fill(id: string, headers: Readonly<Record<string, string>>) {
+  async function fill(
+    id: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | ReadableStream<Uint8Array> = 'content',
+  ) {
     const { ticketKey, clock } = api.http.gateway.images
     const expiresAtMs = clock.now() + 60_000
     const ticket = issueTicket(ticketKey, { use: 'fill', imageId: id, cellId, expiresAtMs })
     const url = `http://cloud.test:8774/image/internal/images/${id}/file`
     const said = { 'x-weir-image-ticket': ticket, 'x-weir-disk-format': 'raw', ...headers }
     const type = { 'content-type': 'application/octet-stream' }
-    const asked = { method: 'PUT', headers: { ...said, ...type }, body: 'content' }
+    const asked = { method: 'PUT', headers: { ...said, ...type }, body, duplex: 'half' as const }
     const response = await api.http.app.request(url, asked)
     return { status: response.status, isFilled: response.headers.get('x-weir-image-filled') }
   }
@@ -150,6 +154,23 @@ describe('a host that saves a server', () => {
     expect(await stored(id)).toMatchObject(whole)
     expect((await api.show(api.admin, id)).status).toBe(404)
     expect(await api.listed(api.admin, `id=${id}`)).toEqual([])
+  })
+
+  test('fills it at once after an upload that has broken off unseen, which is given up', async () => {
+    const id = await api.create(api.demo)
+    const stalled = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>()
+    const former = fill(id, {}, new ReadableStream({ start: stalled.resolve }))
+    const body = await stalled.promise
+    body.enqueue(Buffer.from('cont'))
+    await expect.poll(async () => (await stored(id))?.status).toBe('saving')
+
+    expect(await fill(id, {})).toEqual({ status: 204, isFilled: 'yes' })
+    body.close()
+
+    expect(await former).toMatchObject({ status: 409 })
+    expect(await stored(id)).toMatchObject({ status: 'active', content: { sizeBytes: 7 } })
+    const again = await api.upload(api.demo, await api.create(api.demo), 'of a user')
+    expect(again.status).toBe(204)
   })
 
   test('may save the whole disk instead, which its owner then sees', async () => {

@@ -57,27 +57,32 @@ export async function stageContent(
   await fill(images, image, given, { status: 'uploading', to: 'uploading', format: undefined })
 }
 
-/** Afterwards the image is active with the content, in the format that the sender names. Fails as `uploadContent` does. */
+/**
+ * Afterwards the image is active with the content, in the format that the sender names. Its host is the only one that fills it, so an
+ * upload that is still known has broken off: of a gateway that was killed, this one is the first to hear of that. Fails as
+ * `uploadContent` does.
+ */
 export function fillWith(
   images: Images,
   image: Image,
   given: ContentUpload,
   format: WantedFormat,
 ): Promise<void> {
-  return fill(images, image, given, { status: 'saving', to: 'active', format })
+  return fill(images, image, given, { status: 'saving', to: 'active', format, takesOver: true })
 }
 
 interface Target {
   readonly status: UploadStatus
   readonly to: 'active' | 'uploading'
   readonly format: WantedFormat | undefined
+  readonly takesOver?: true
 }
 
 async function fill(
   images: Images,
   image: Image,
   given: ContentUpload,
-  { status, to, format }: Target,
+  { status, to, format, takesOver }: Target,
 ): Promise<void> {
   const { db, clock, sizeMaxBytes } = images
   using _slot = await images.uploadSlots.take(image.owner)
@@ -85,7 +90,8 @@ async function fill(
   const upload: Upload = { imageId: image.id, uploadId: randomUUID() }
   const now = clock.now()
   const lease = new Date(now + LEASE_MS)
-  if (!(await beginUpload(db, { ...upload, status }, new Date(now), lease)))
+  const begun = { ...upload, status, takesOver: takesOver === true }
+  if (!(await beginUpload(db, begun, new Date(now), lease)))
     throw new Failure('conflict', `Image ${image.id} already has data or is being uploaded.`)
   try {
     await using incoming = await images.store.receive()
@@ -155,7 +161,10 @@ async function renew(images: Images, upload: Upload, nowMs: number): Promise<voi
   if (!isOurs) throw lost(upload)
 }
 
-/** The failure thrown when the image was deleted while it was filled. */
+/** The failure thrown when the image was deleted while it was filled, or another upload has taken it over. */
 export function lost(upload: Upload): Failure {
-  return new Failure('conflict', `Image ${upload.imageId} was deleted during the upload.`)
+  return new Failure(
+    'conflict',
+    `Image ${upload.imageId} was deleted during the upload, or another upload fills it now.`,
+  )
 }
