@@ -14,6 +14,8 @@ const READY_MS = 90_000
 export interface DrivenHost extends AsyncDisposable {
   readonly id: string
   readonly name: string
+  /** Its own at the bus. */
+  readonly credentialsFile: string
   /** Its process ends, and keeps what it has on disk. */
   stop(): Promise<void>
   /** It is there again as it was. */
@@ -31,12 +33,13 @@ export async function startDrivenHost(
   const { services, bus, directory } = cloud.foundation
   if (cell === undefined) throw new Error('The cloud has no cell')
   const name = `${driver}-${id.slice(0, 8)}`
+  const credentialsFile = await bus.computeCredentialsFile(cell.id, id)
   const config = configFromEnv({
     COMPUTE_CELL_ID: cell.id,
     COMPUTE_HOST_ID: id,
     COMPUTE_HOST_NAME: name,
     COMPUTE_NATS_URL: services.natsUrl,
-    COMPUTE_NATS_CREDENTIALS_FILE: await bus.computeCredentialsFile(cell.id, id),
+    COMPUTE_NATS_CREDENTIALS_FILE: credentialsFile,
     COMPUTE_IMAGE_URL: cloud.endpoints.map((endpoint) => `${endpoint}/image`).join(','),
     COMPUTE_STATE_DIRECTORY: join(directory, name),
     COMPUTE_DRIVER: driver,
@@ -59,7 +62,7 @@ export async function startDrivenHost(
   const start = async () => {
     running = await run(config, driver)
   }
-  return { id, name, stop, start, [Symbol.asyncDispose]: stop }
+  return { id, name, credentialsFile, stop, start, [Symbol.asyncDispose]: stop }
 }
 
 async function run(config: ComputeConfig, driver: DriverName): Promise<AsyncDisposableStack> {

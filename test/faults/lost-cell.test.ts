@@ -1,9 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { fmtCreds } from '@nats-io/jwt'
-import { createUser } from '@nats-io/nkeys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
-import { WIRE_VERSION } from '#openapi/wire.ts'
 import type { ApiClient, Loose } from '#test/env/api/client.ts'
 import {
   activeServer,
@@ -13,10 +9,10 @@ import {
   untilGone,
   untilStatus,
 } from '#test/env/api/servers.ts'
-import type { CloudProcess } from '#test/env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 import { isFullRun } from '../env/full-run.ts'
+import { rejoin } from '../env/rejoin.ts'
 
 // Goal: a server of a cell that was declared lost never runs beside its replacement. Method: real processes, whose guests
 // survive them; the cell returns with its old state and with a new credential.
@@ -41,19 +37,6 @@ afterAll(async () => {
 const declareLost = (client = admin, headers: Readonly<Record<string, string>> = {}) =>
   client.call('POST', `${NORTH}/lost`, { statement: 'The power of its rack was cut.' }, { headers })
 const north = async () => (await admin.get<Loose>(NORTH)).body
-
-/** Gives a process the credential that its token is worth. */
-async function rejoin(process: CloudProcess, subject: object, setting: string): Promise<void> {
-  const made = await admin.post<{ token: string }>('/federation/v1/tokens', subject)
-  const key = createUser()
-  const asked = { public_key: key.getPublicKey(), wire_versions: [WIRE_VERSION] }
-  const joined = await admin.post<{ credential: string }>('/federation/v1/join', {
-    token: made.body.token,
-    ...asked,
-  })
-  expect(joined.status).toBe(200)
-  writeFileSync(process.setting(setting), fmtCreds(joined.body.credential, key))
-}
 
 test.runIf(isFullRun)(
   'a lost cell that comes back keeps no guest that is no longer its own',
@@ -105,12 +88,10 @@ test.runIf(isFullRun)(
       LIMIT_MS,
     )
 
-    await rejoin(cellProcess!, { cell: 'north' }, 'CELL_NATS_CREDENTIALS_FILE')
-    await rejoin(
-      host!.process,
-      { cell: 'north', host: host!.name },
-      'COMPUTE_NATS_CREDENTIALS_FILE',
-    )
+    const ofCell = cellProcess!.setting('CELL_NATS_CREDENTIALS_FILE')
+    await rejoin(admin, { cell: 'north' }, ofCell)
+    const ofHost = host!.process.setting('COMPUTE_NATS_CREDENTIALS_FILE')
+    await rejoin(admin, { cell: 'north', host: host!.name }, ofHost)
     await cellProcess!.start()
     await waitFor(
       'a heartbeat of the cell, which is not served',

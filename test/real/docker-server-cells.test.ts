@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -12,12 +10,12 @@ import { engineEndpoint } from '#drivers/docker/engine/endpoint.ts'
 import { Engine } from '#drivers/docker/engine/engine.ts'
 import { containerName } from '#drivers/docker/names.ts'
 import { deleteServer } from '../env/api/servers.ts'
-import { type Cloud, startCloud } from '../env/cloud.ts'
+import type { Cloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { startLibvirtSite } from './libvirt-site.ts'
 import { whyNoGuests } from './requirements.ts'
-import { ServerCells, type Site } from './server-cells.ts'
+import { type ServerCells, type Site, startServerCells } from './server-cells.ts'
 
 // Goal: a container has its files in the cell of another engine that its server goes to, or is rebuilt in, and goes to no cell
 // of another kind of host, which is said before anything is stopped.
@@ -43,12 +41,10 @@ describe.skipIf(why !== undefined)(
     let imageRef: string
 
     beforeAll(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'weir-dc-'))
-      owned.defer(() => rmSync(folder, { recursive: true, force: true }))
-      const size = { gateways: 1, cells: 3, processesPerCell: 1, hostsPerCell: 0 }
-      const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
-      cloud = owned.use(await startCloud({ ...size, cell }))
-      cells = new ServerCells(cloud, LIMIT_MS)
+      const started = await startServerCells(owned, 3, LIMIT_MS)
+      cloud = started.cloud
+      cells = started.cells
+      const { folder } = started
       north = await startSite('north', folder)
       south = await startSite('south', folder)
       east = await startLibvirtSite(owned, cloud, 'east', join(folder, 'east'))
@@ -135,10 +131,7 @@ describe.skipIf(why !== undefined)(
     test(
       'the servers of a lost cell run on the other engine with the files of their newest backups',
       async () => {
-        const id = await cells.markedServer(north, { name: 'kept', imageRef }, 0x5a)
-        const first = await cells.protectAt(id, south)
-        await north.mark(id, 0xc3)
-        expect(await cells.backUpAgain(id, first)).not.toBe(first)
+        const id = await cells.backedUpServer(north, south, { name: 'kept', imageRef }, 0xc3)
 
         await cells.lose(north, [id])
         expect(await cells.recover(north)).toMatchObject({ state: 'done', remaining: 0 })

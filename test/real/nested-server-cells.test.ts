@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteServer, SERVERS } from '../env/api/servers.ts'
-import { type Cloud, startCloud } from '../env/cloud.ts'
+import type { Cloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
-import { nestedSettingsFor } from '../env/nested-settings.ts'
 import { startLibvirtSite } from './libvirt-site.ts'
+import { type NestedSite, startNestedSite } from './nested-site.ts'
 import { whyNoGuests } from './requirements.ts'
-import { ServerCells, type Site } from './server-cells.ts'
+import { type ServerCells, type Site, startServerCells } from './server-cells.ts'
 
 // Goal: a QEMU guest has its disk in the cloud below that its server goes to, or is rebuilt in, and back; and its server is
 // given to no simulated cell, which is said before anything is stopped.
@@ -25,54 +23,23 @@ describe.skipIf(why !== undefined)(
   () => {
     const owned = new AsyncDisposableStack()
     let cloud: Cloud
-    let below: Cloud
     let cells: ServerCells
     let north: Site
-    let south: Site
-    /** What runs the guests of the southern cell. */
-    let bottom: Site
+    let south: NestedSite
     let imageRef: string
 
     beforeAll(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'weir-nc-'))
-      owned.defer(() => rmSync(folder, { recursive: true, force: true }))
-      const bare = { gateways: 1, processesPerCell: 1, hostsPerCell: 0 }
-      below = owned.use(await startCloud({ ...bare, cells: 1 }))
-      bottom = await startLibvirtSite(owned, below, 'north', join(folder, 'below'))
-      const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
-      cloud = owned.use(await startCloud({ ...bare, cells: 3, cell }))
-      cells = new ServerCells(cloud, LIMIT_MS)
+      const started = await startServerCells(owned, 3, LIMIT_MS)
+      cloud = started.cloud
+      cells = started.cells
+      const { folder } = started
       north = await startLibvirtSite(owned, cloud, 'north', join(folder, 'north'))
-      south = await startNestedSite()
+      south = await startNestedSite(owned, cells, cloud, 'south', join(folder, 'below'))
       const size = { vcpus: '4', memory_mb: '4096', disk_gb: '40' }
       owned.use(await startDrivenHost(cloud, 'fake', size, undefined, cloud.cell('east')))
       imageRef = await cells.upload('blank', BLANK, Buffer.alloc(1024 ** 2))
     }, TEST_MS)
     afterAll(() => owned.disposeAsync(), TEST_MS)
-
-    async function startNestedSite(): Promise<Site> {
-      const settings = { ...nestedSettingsFor(below), hypervisor_type: 'QEMU' }
-      const host = await startDrivenHost(cloud, 'nested', settings, undefined, cloud.cell('south'))
-      owned.use(host)
-      return {
-        name: 'south',
-        host,
-        mark: async (id, byte) => bottom.mark(await idBelow(id), byte),
-        isMarked: async (id, byte) => bottom.isMarked(await idBelow(id), byte),
-        end: async () => {},
-      }
-    }
-
-    /** The cloud below has a server of the same name. */
-    async function idBelow(id: string): Promise<string> {
-      const { body } = await cells.admin.get<{ server: { name: string } }>(`${SERVERS}/${id}`)
-      const found = await serversBelow()
-      return found.find(({ name }) => name === body.server.name)!.id
-    }
-
-    const serversBelow = async () =>
-      (await below.as('demo').get<{ servers: { id: string; name: string }[] }>(SERVERS)).body
-        .servers
 
     test(
       'a server moves down into the cloud and back with its disk',
@@ -88,7 +55,10 @@ describe.skipIf(why !== undefined)(
         expect(await cells.move(id, north)).toMatchObject({ state: 'done', message: null })
         await cells.until(id, 'SHUTOFF')
         expect(await north.isMarked(id, 0x3c)).toBe(true)
-        await cells.waitFor('the cloud to let go', async () => (await serversBelow()).length === 0)
+        await cells.waitFor(
+          'the cloud to let go',
+          async () => (await south.serversBelow()).length === 0,
+        )
         await deleteServer(cells.demo, id)
       },
       TEST_MS,
@@ -135,16 +105,13 @@ describe.skipIf(why !== undefined)(
         const deep = await cells.markedServer(south, { name: 'deep', imageRef }, 0x66)
         await cells.protectAt(deep, north)
         await deleteServer(cells.demo, deep)
-        const id = await cells.markedServer(north, { name: 'kept', imageRef }, 0x5a)
-        const first = await cells.protectAt(id, south)
-        await north.mark(id, 0xc3)
-        expect(await cells.backUpAgain(id, first)).not.toBe(first)
+        const id = await cells.backedUpServer(north, south, { name: 'kept', imageRef }, 0xc3)
 
         await cells.lose(north, [id])
         expect(await cells.recover(north)).toMatchObject({ state: 'done', remaining: 0 })
 
         expect(await cells.runsMarked(south, id, 0xc3)).toBe(true)
-        expect((await serversBelow()).map(({ name }) => name)).toEqual(['kept'])
+        expect((await south.serversBelow()).map(({ name }) => name)).toEqual(['kept'])
         await deleteServer(cells.demo, id)
       },
       TEST_MS,

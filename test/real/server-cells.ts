@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
 import { Database } from '#common/db/database.ts'
 import { waitFor as waitForWithin } from '#common/wait-for.ts'
@@ -5,8 +8,9 @@ import { serverProtections } from '#gateway/db/schema/protections.ts'
 import type { ApiClient } from '../env/api/client.ts'
 import { endOfOperation, type Operation } from '../env/api/operations.ts'
 import { act, SERVERS, showServer, untilSettled, untilStatus } from '../env/api/servers.ts'
-import type { Cloud } from '../env/cloud.ts'
+import { type Cloud, startCloud } from '../env/cloud.ts'
 import type { DrivenHost } from '../env/driven-host.ts'
+import { rejoin } from '../env/rejoin.ts'
 
 const ROOT = '/federation/v1'
 
@@ -25,6 +29,27 @@ export interface Site {
   isMarked(id: string, byte: number): Promise<boolean>
   /** Afterwards what runs the servers has ended, as far as that is the host's own. */
   end(): Promise<void>
+}
+
+export interface StartedCells {
+  readonly cloud: Cloud
+  readonly cells: ServerCells
+  /** For what hosts have on disk. */
+  readonly folder: string
+}
+
+/** A cloud with so many cells, still without hosts, until `owned` is disposed of. */
+export async function startServerCells(
+  owned: AsyncDisposableStack,
+  count: number,
+  limitMs: number,
+): Promise<StartedCells> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-sc-'))
+  owned.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const size = { gateways: 1, cells: count, processesPerCell: 1, hostsPerCell: 0 }
+  const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
+  const cloud = owned.use(await startCloud({ ...size, cell }))
+  return { cloud, cells: new ServerCells(cloud, limitMs), folder }
 }
 
 /** What tests do with servers of cells of one host each. */
@@ -139,6 +164,16 @@ export class ServerCells {
     return this.#replicated(id, former)
   }
 
+  /** A server of the cell that is off, with the byte on its disk and in the newer of two backups that the other cell had. */
+  async backedUpServer(site: Site, to: Site, request: object, byte: number): Promise<string> {
+    const id = await this.markedServer(site, request, 0x5a)
+    const first = await this.protectAt(id, to)
+    await site.mark(id, byte)
+    const newest = await this.backUpAgain(id, first)
+    if (newest === first) throw new Error(`Server ${id} has no newer backup`)
+    return id
+  }
+
   async #replicated(id: string, former: string | null): Promise<string> {
     const imageId = await this.waitFor('the replica', async () => {
       const path = `${ROOT}/servers/${id}/protection`
@@ -167,5 +202,19 @@ export class ServerCells {
   async recover(site: Site): Promise<Operation> {
     const { body } = await this.admin.post<Operation>(`${ROOT}/cells/${site.name}/recovery`, {})
     return endOfOperation(this.admin, body.id, this.#limitMs)
+  }
+  /** Afterwards the lost cell, which has joined again with all that it had on disk, serves. */
+  async comeBack({ name, host }: Site): Promise<void> {
+    for (const process of this.#cloud.cell(name).processes) {
+      const file = process.setting('CELL_NATS_CREDENTIALS_FILE')
+      await rejoin(this.admin, { cell: name }, file)
+      await process.start()
+    }
+    await rejoin(this.admin, { cell: name, host: host.name }, host.credentialsFile)
+    await host.start()
+    await this.waitFor('the cell to serve', async () => {
+      const { body } = await this.admin.get<{ is_alive: boolean }>(`${ROOT}/cells/${name}`)
+      return body.is_alive
+    })
   }
 }
