@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { ApiClient, Loose } from '../env/api/client.ts'
-import { ConsoleSocket } from '../env/api/console-socket.ts'
 import {
   act,
   createServer,
@@ -20,6 +19,7 @@ import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { expectInvariants } from '../env/invariants.ts'
 import { storesReported } from '../env/stores-reported.ts'
+import { printedBy, untilBooted } from './guest-console.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { giveRbdPool, rbdContent } from './libvirt-rbd-harness.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -107,30 +107,7 @@ describe.skipIf(why !== undefined)(
     }
     const hostOf = async (server: string) =>
       String((await showServer(admin, server))['OS-EXT-SRV-ATTR:host'])
-    const booted = (server: string) =>
-      expect
-        .poll(async () => {
-          const { body } = await act(demo, server, { 'os-getConsoleOutput': {} })
-          return String(body['output'])
-        }, poll)
-        .toContain('READY')
-
-    /** What the guest answers to a command on its serial console. */
-    async function printed(server: string, command: string): Promise<string> {
-      const remote_console = { protocol: 'serial', type: 'serial' }
-      const path = `${SERVERS}/${server}/remote-consoles`
-      const asked = await demo.post<{ remote_console: { url: string } }>(
-        path,
-        { remote_console },
-        { version: '2.6' },
-      )
-      using serial = await ConsoleSocket.open(asked.body.remote_console.url)
-      const mark = Math.random().toString(36).slice(2, 10)
-      const answer = new RegExp(`${mark}=([\\w-]+)=`)
-      const shown = () => (serial.send(`\necho ${mark}=$(${command})=\n`), serial.shown)
-      await expect.poll(shown, { timeout: LIMIT_MS, interval: 2_000 }).toMatch(answer)
-      return answer.exec(serial.shown)![1]!
-    }
+    const printed = (server: string, command: string) => printedBy(demo, server, command)
 
     /** It does not answer, and its guests run on. */
     let lost: Host | undefined
@@ -169,7 +146,7 @@ describe.skipIf(why !== undefined)(
         ]
         const server = await createServer(cloud, demo, { imageRef: '', block_device_mapping_v2 })
         await untilStatus(demo, server, 'ACTIVE', LIMIT_MS)
-        await booted(server)
+        await untilBooted(demo, server)
         const attachments = `${SERVERS}/${server}/os-volume_attachments`
         const attach = async (volumeId: string) => {
           await demo.post(attachments, { volumeAttachment: { volumeId } })

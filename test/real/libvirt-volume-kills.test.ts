@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { ApiClient, Loose } from '../env/api/client.ts'
-import { act, createServer, deleteServer, SERVERS, untilStatus } from '../env/api/servers.ts'
+import { createServer, deleteServer, SERVERS, untilStatus } from '../env/api/servers.ts'
 import { BLOCK_STORAGE as ROOT, showStored, untilStored } from '../env/api/volumes.ts'
 import { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
@@ -14,6 +14,7 @@ import { isFullRun } from '../env/full-run.ts'
 import { HeldCommit } from '../env/held-commit.ts'
 import { expectInvariants } from '../env/invariants.ts'
 import { storesReported } from '../env/stores-reported.ts'
+import { untilBooted } from './guest-console.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { libvirtProgram } from './libvirt-program.ts'
 import { CASES, labelOf, type Operation, type Victim } from './libvirt-volume-kill-cases.ts'
@@ -235,14 +236,8 @@ describe.skipIf(why !== undefined)(
         await demo.post(attachments(things), { volumeAttachment: { volumeId } })
         await untilStored(demo, 'volume', volumeId, 'in-use')
       }
-      if (guest === 'system') await booted(things)
+      if (guest === 'system') await untilBooted(demo, things.server)
       return things
-    }
-
-    async function booted({ server }: Things): Promise<void> {
-      const shown = async () =>
-        String((await act(demo, server, { 'os-getConsoleOutput': {} })).body['output'])
-      await expect.poll(shown, { timeout: LIMIT_MS, interval: 1_000 }).toContain('READY')
     }
 
     /** What is on the disk, and what the hypervisor has, is what the API says. */
