@@ -46,6 +46,7 @@ import {
   volumeRevert,
   volumeUpload,
 } from './handlers/volume.ts'
+import { volumeMigrate } from './handlers/volume-migrate.ts'
 import {
   listVolumeSnapshots,
   volumeSnapshotCreate,
@@ -97,6 +98,7 @@ const HANDLERS: Handlers = {
   'volume.extend': volumeExtend,
   'volume.upload': volumeUpload,
   'volume.revert': volumeRevert,
+  'volume.migrate': volumeMigrate,
   'snapshot.volumes': snapshotVolumes,
   'volume-snapshot.create': volumeSnapshotCreate,
   'volume-snapshot.delete': volumeSnapshotDelete,

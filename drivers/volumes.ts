@@ -57,6 +57,42 @@ export interface Volumes {
   detach(id: InstanceId, attachment: AttachmentId, signal: AbortSignal): Promise<void>
   /** Absent: the driver encrypts no volumes. */
   readonly keys?: VolumeKeys
+  /** Absent: the driver gives no volume to another store of its cell. */
+  readonly carry?: VolumeCarry
+}
+
+/**
+ * Carries the content of volumes to stores that this host or another one of its cell reaches. The caller reads a copy on one
+ * host and writes it on the other, so the hosts need not reach each other. The copy of an encrypted volume is encrypted as
+ * its store has it. Each method may be repeated.
+ */
+export interface VolumeCarry {
+  /** Afterwards this host has the copy, to be read, and as a source. Throws `conflict` while a guest has the volume. */
+  pack(volume: VolumeRef, copy: string, signal: AbortSignal): Promise<void>
+  /** Throws `not-found` for a copy that is not here. */
+  read(copy: string, part: CopyPart, signal: AbortSignal): Promise<CopyBytes>
+  /** Afterwards this host has these bytes of the copy. Throws `no-capacity` where they find no room. */
+  write(copy: string, offset: number, bytes: Uint8Array, signal: AbortSignal): Promise<void>
+  /** Afterwards nothing of the copy is here. */
+  drop(copy: string, signal: AbortSignal): Promise<void>
+}
+
+export interface CopyPart {
+  readonly offset: number
+  readonly maxBytes: number
+}
+
+export interface CopyBytes {
+  /** Fewer than were asked for at the end. */
+  readonly bytes: Uint8Array
+  /** Of the whole copy. */
+  readonly sizeBytes: number
+}
+
+/** A copy that is whole if it has this size. */
+export interface CopyRef {
+  readonly id: string
+  readonly sizeBytes: number
 }
 
 /**
@@ -126,6 +162,8 @@ export interface VolumeSpec extends VolumeRef {
     | { readonly image: VolumeImage }
     | { readonly volume: VolumeId }
     | { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId }
+    /** One of this host, of the same volume in another store: if the volume is encrypted, it has the same key. */
+    | { readonly copy: CopyRef }
 }
 
 /** An image as the content of a volume. What backends need that make an image of it in another cloud may be unknown. */

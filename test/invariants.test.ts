@@ -54,6 +54,7 @@ const CELL: CellSnapshot = {
         ...{ store_id: 'store', saga_id: null },
       },
     ],
+    copies: [],
     stores: [{ id: 'store', promised_gb: 10 }],
   },
   guests: new Map([['h', ['s']]]),
@@ -148,7 +149,7 @@ test.each<[what: string, Partial<Snapshot>, problem: string]>([
   ['is in two cells', { cells: [CELL, second] }, 'south has volume v, which is not mapped'],
   [
     'is in no cell',
-    cell({ volumes: { volumes: [], snapshots: [], stores: [] } }),
+    cell({ volumes: { volumes: [], snapshots: [], copies: [], stores: [] } }),
     'volume v is mapped to a cell without it',
   ],
   [

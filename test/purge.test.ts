@@ -47,6 +47,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   group_members: 'its server; of users: the user or the group',
   group_hosts: 'its last member',
   custom_resources: 'its provider',
+  volume_copies: 'the end of the move of its volume',
   store_hosts: 'its host, or the next report of that',
 }
 

@@ -27,12 +27,14 @@ import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport, uptime } from './report.ts'
 import { attachVolume, detachVolume } from './volumes/attachments.ts'
 import { listVolumes } from './volumes/stores.ts'
+import { dropVolumeCopy, readVolumeCopy, writeVolumeCopy } from './volumes/volume-copies.ts'
 import {
   createVolume,
   destroyVolume,
   destroyVolumeSnapshot,
   exportVolume,
   extendVolume,
+  packVolume,
   revertVolume,
   snapshotVolume,
 } from './volumes/volume-work.ts'
@@ -62,6 +64,10 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'volume-revert': (ask) => revertVolume(compute, ask),
     'volume-snapshot': (ask) => snapshotVolume(compute, ask),
     'volume-destroy-snapshot': (ask) => destroyVolumeSnapshot(compute, ask),
+    'volume-pack': (ask) => packVolume(compute, ask),
+    'volume-read': (ask) => readVolumeCopy(compute, ask),
+    'volume-write': (ask) => writeVolumeCopy(compute, ask),
+    'volume-drop': (ask) => dropVolumeCopy(compute, ask),
     'volume-list': (ask) => listVolumes(compute, ask),
     'volume-attach': (ask) => attachVolume(compute, ask),
     'volume-detach': (ask) => detachVolume(compute, ask),

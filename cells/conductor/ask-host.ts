@@ -19,6 +19,7 @@ type WorkOperation =
   | 'volume-destroy'
   | 'volume-extend'
   | 'volume-export'
+  | 'volume-pack'
   | 'volume-revert'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'

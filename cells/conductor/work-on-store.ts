@@ -8,6 +8,7 @@ export type StoreOperation =
   | 'volume-destroy'
   | 'volume-extend'
   | 'volume-export'
+  | 'volume-pack'
   | 'volume-revert'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'

@@ -44,6 +44,21 @@ const UPDATE_SEEN = statement(
     })
     .where(and(isThis, eq(volumes.version, p('seenVersion')))),
 )
+const MOVE_SEEN = statement(
+  builder
+    .update(volumes)
+    .set({
+      version: sql`${p('version')}`,
+      state: sql`${p('state')}`,
+      storeId: sql`${p('storeId')}`,
+      hostId: sql`${p('hostId')}`,
+      zone: sql`${p('zone')}`,
+      fault: sql`${p('fault')}`,
+      sagaId: sql`${p('sagaId')}`,
+      updatedAt: now,
+    })
+    .where(and(isThis, eq(volumes.version, p('seenVersion')))),
+)
 const REMOVE_OWN = statement(
   builder.delete(volumes).where(and(isThis, eq(volumes.sagaId, p('owner')))),
 )
@@ -129,6 +144,12 @@ export async function volumesInStore(db: Executor, storeId: string): Promise<rea
 /** Writes the volume, unless it has changed since it was seen; false when it has. */
 export async function updateSeenVolume(tx: Tx, seen: Volume, to: Volume): Promise<boolean> {
   const { affectedRows } = await tx.run(UPDATE_SEEN, { ...to, seenVersion: seen.version })
+  return affectedRows === 1
+}
+
+/** The same of a volume that is in another store afterwards. */
+export async function moveSeenVolume(tx: Tx, seen: Volume, to: Volume): Promise<boolean> {
+  const { affectedRows } = await tx.run(MOVE_SEEN, { ...to, seenVersion: seen.version })
   return affectedRows === 1
 }
 

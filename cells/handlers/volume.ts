@@ -28,6 +28,7 @@ import { sealedTarget, uploadVolumeSaga } from '../conductor/sagas/upload-volume
 import { atWork, type VolumeTaskParams } from '../conductor/sagas/volume-task.ts'
 import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
+import { copiesOfVolume } from '../db/volume-copies.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
 import {
@@ -69,6 +70,8 @@ async function acceptOrRefuse(
   work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
   const { conductor } = cell
+  if ((await copiesOfVolume(conductor.db, ask.operation.volumeId)).length > 0)
+    throw new Failure('unavailable', 'Former content of the volume is still being removed.')
   const stores = await readStores(conductor.db)
   const states = stores.map((store) => stateOf(cell, store))
   const found = await findSource(conductor, ask.volume)
@@ -146,7 +149,8 @@ async function accept(
   return { outcome: 'accepted', view: volumeView(creating(params, id)) }
 }
 
-function stateOf({ conductor }: Cell, store: Store): StoreState {
+/** The store with the hosts that reach it. */
+export function stateOf({ conductor }: Cell, store: Store): StoreState {
   const { hosts } = conductor
   const known = store.hostIds.flatMap((id) => hosts.get(id) ?? [])
   return {
@@ -297,7 +301,7 @@ async function begin<Order extends object>(
 }
 
 /** The volume of this attempt. Throws `not-found`. */
-async function presentVolume(
+export async function presentVolume(
   { conductor: { db } }: Cell,
   { volumeId, attempt }: VolumeAttemptRef,
 ): Promise<Volume> {

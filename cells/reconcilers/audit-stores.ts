@@ -12,6 +12,7 @@ import { queueSnapshotChange } from '../conductor/sagas/create-volume-snapshot.t
 import { deleteVolumeSaga } from '../conductor/sagas/delete-volume.ts'
 import { workOnStore } from '../conductor/work-on-store.ts'
 import { queueStoreClaim, readStores, recordUnknownObjects } from '../db/stores.ts'
+import { copiesInStore } from '../db/volume-copies.ts'
 import { isSnapshotEnded, snapshotsInStore, updateSeenSnapshot } from '../db/volume-snapshots.ts'
 import { endedVolumeAttempt, queueVolume, updateSeenVolume, volumesInStore } from '../db/volumes.ts'
 import { GIB, type Store } from '../volumes/store.ts'
@@ -105,8 +106,12 @@ async function compare(
 }
 
 async function rowsOf({ db }: Conductor, { id }: Store): Promise<StoreRows> {
-  const [volumes, snapshots] = await Promise.all([volumesInStore(db, id), snapshotsInStore(db, id)])
-  return { volumes, snapshots }
+  const [volumes, snapshots, copies] = await Promise.all([
+    volumesInStore(db, id),
+    snapshotsInStore(db, id),
+    copiesInStore(db, id),
+  ])
+  return { volumes, snapshots, copies: copies.map(({ volumeId }) => volumeId) }
 }
 
 async function listAll(

@@ -24,10 +24,11 @@ const snapshot = (volumeId: VolumeId, change: Partial<VolumeSnapshot> = {}): Vol
   const id = newId<VolumeSnapshotId>()
   return { ...common, state: 'available', id, volumeId, ...change }
 }
-const rows = (volumes: readonly Volume[], snapshots: readonly VolumeSnapshot[] = []) => ({
-  volumes,
-  snapshots,
-})
+const rows = (
+  volumes: readonly Volume[],
+  snapshots: readonly VolumeSnapshot[] = [],
+  copies: readonly VolumeId[] = [],
+) => ({ volumes, snapshots, copies })
 const listed = ({ id }: Volume, snapshots: readonly string[] = []) => ({
   id,
   bytes: 1,
@@ -96,4 +97,12 @@ test('an object is unknown if it has no row, neither before nor after', () => {
     [rows([]), rows([one], [of])],
   ] as const)
     expect(storeFindings([listed(one, [of.id])], before, after, NOW)).toEqual(NONE)
+})
+
+test('content of a volume that is on its way to or from the store is neither unknown nor missing', () => {
+  const one = volume()
+  const before = rows([], [], [one.id])
+  expect(storeFindings([listed(one)], before, before, NOW)).toEqual(NONE)
+  expect(storeFindings([], before, before, NOW)).toEqual(NONE)
+  expect(storeFindings([listed(one)], rows([one]), before, NOW)).toEqual(NONE)
 })

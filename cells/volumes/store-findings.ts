@@ -7,6 +7,8 @@ import type { VolumeSnapshot } from './volume-snapshot.ts'
 export interface StoreRows {
   readonly volumes: readonly Volume[]
   readonly snapshots: readonly VolumeSnapshot[]
+  /** Volumes of other stores that are on their way here, or have left content here. */
+  readonly copies: readonly VolumeId[]
 }
 
 /** A volume as a host found it in the store. */
@@ -43,7 +45,11 @@ export function storeFindings(
   now: number,
 ): StoreFindings {
   const there = new Map(listed.map((volume) => [volume.id, volume]))
-  const known = new Set<string>([...before.volumes, ...after.volumes].map(({ id }) => id))
+  const known = new Set<string>([
+    ...[...before.volumes, ...after.volumes].map(({ id }) => id),
+    ...before.copies,
+    ...after.copies,
+  ])
   const knownSnapshots = new Set<string>(
     [...before.snapshots, ...after.snapshots].map(({ id }) => id),
   )

@@ -61,6 +61,10 @@ const FAULTY_METHODS = [
   'exportVolume',
   'revertVolume',
   'destroyVolumeSnapshot',
+  'packVolume',
+  'readVolumeCopy',
+  'writeVolumeCopy',
+  'dropVolumeCopy',
   'attachVolume',
   'detachVolume',
 ] as const

@@ -8,6 +8,7 @@ import type { DriverEnvironment } from '../driver.ts'
 import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Keyring } from '../keyring.ts'
+import { VolumeCopies } from '../volume-copies.ts'
 import { Faults, FaultsFile, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
@@ -35,6 +36,7 @@ export class FakeHost {
   readonly leaving = new Map<InstanceId, AbortController>()
   /** Undefined: it has no volumes, because it keeps nothing. */
   readonly volumeFolder: VolumeFolder | undefined
+  readonly volumeCopies: VolumeCopies
   readonly keyring = new Keyring()
   readonly #faultsFile: FaultsFile | undefined
 
@@ -44,6 +46,7 @@ export class FakeHost {
     this.guests = new FakeGuests(kept)
     this.incoming = new IncomingGuests(kept)
     const { volumeStore = kept && join(kept, 'volumes'), volumeStoreGb } = settings
+    this.volumeCopies = new VolumeCopies(join(stateDirectory, 'volume-copies'))
     if (volumeStore !== undefined)
       this.volumeFolder = new VolumeFolder(volumeStore, owner, {
         totalBytes: volumeStoreGb * GIB,

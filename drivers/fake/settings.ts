@@ -27,6 +27,8 @@ export interface FakeSettings {
    */
   readonly volumeStore?: string | undefined
   readonly volumeStoreGb: number
+  /** The name of its store. */
+  readonly volumeStoreName: string
   /** What the engine of its store is said to be unable to do, and refuses. */
   readonly volumeStoreLacks?: readonly StoreLack[]
   /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
@@ -51,6 +53,7 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     hostname: reader.text('hostname', hostname()),
     volumeStore: reader.optionalText('volume_store'),
     volumeStoreGb: reader.integer('volume_store_gb', 10_000, 1),
+    volumeStoreName: reader.text('volume_store_name', 'fake'),
     volumeStoreLacks: lacksFrom(reader.list('volume_store_lacks')),
     persist: reader.boolean('persist', true),
     faults: parseFaults(reader.text('faults', '[]')),

@@ -7,6 +7,7 @@ import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { simulatedDisk } from './simulated-disk.ts'
 import { refuseLacking } from './store-lacks.ts'
+import { fakeCarry } from './volume-carry.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
 /** Volumes that have a size and no content. */
@@ -26,8 +27,11 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       const id = await folder.identity()
       return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
     },
-    create: (spec, signal) =>
-      onVolume('createVolume', spec, signal, () => make(host, folder, spec)),
+    async create(spec, signal) {
+      if (spec.from !== undefined && 'copy' in spec.from)
+        await host.volumeCopies.find(spec.from.copy)
+      await onVolume('createVolume', spec, signal, () => make(host, folder, spec))
+    },
     destroy: (volume, signal) =>
       onVolume('destroyVolume', volume, signal, () => folder.remove(volume.id)),
     async list(store, signal) {
@@ -47,6 +51,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         folder.removeSnapshot(volume.id, snapshot),
       ),
     keys: host.keyring,
+    carry: fakeCarry(host, folder, host.volumeCopies),
     async attach(id, attachment, signal) {
       guests.get(id)
       await refuseOtherStore(folder, attachment.store)
@@ -207,10 +212,10 @@ function freeDevice(guest: FakeGuest): string {
 
 function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport {
   const isShared = host.settings.volumeStore !== undefined
-  const { volumeStoreLacks: lacks } = host.settings
+  const { volumeStoreName: name, volumeStoreLacks: lacks } = host.settings
   return {
     id,
-    name: 'fake',
+    name,
     engine: 'fake',
     totalBytes: folder.totalBytes,
     freeBytes: folder.freeBytes(),
@@ -234,6 +239,8 @@ function noStore(store: string): Failure {
 function sizeOf(folder: VolumeFolder, { bytes, from }: VolumeSpec): number {
   if (from === undefined) return bytes
   if ('image' in from) return Math.max(bytes, from.image.sizeBytes)
+  // The copy of what has no content has none.
+  if ('copy' in from) return bytes
   const source = folder.get(from.volume as VolumeId)
   folder.unlock(source.id)
   if ('snapshot' in from && !source.snapshots.includes(from.snapshot))

@@ -182,6 +182,26 @@ export const VOLUME_OPERATIONS = {
     ask: Type.Object({ operation: VolumeAttemptRef, snapshotId: Uuid }),
     answer: Type.Object({ view: VolumeView }),
   },
+  /**
+   * Afterwards the volume, which no server uses and of which there are no snapshots, is on its way to another store of the
+   * cell; it is `available` again once that is over, in the other store, or in its own with the reason as its fault. Throws
+   * `conflict` in a state that forbids it, and `no-capacity` where no other store can take it.
+   */
+  'volume.migrate': {
+    ask: Type.Object({
+      operation: VolumeAttemptRef,
+      /** What the store has to be: the extra specs of the type, and the zone; null: any. */
+      specs: Texts,
+      zone: Nullable(Type.String()),
+      /** Absent: it is not encrypted. */
+      encryption: Type.Optional(VolumeEncryption),
+      /** The stores that it may go to; absent: any. */
+      amongStores: Type.Optional(Type.Array(StoreId)),
+      /** True: it is to stay, unless it has left its store already. */
+      isCancelled: Type.Optional(Type.Boolean()),
+    }),
+    answer: Type.Object({ view: VolumeView, ...DecidedNow }),
+  },
   /** Afterwards the guest has the volume, now and at every start, or does not have it. A repeat changes nothing. */
   'instance.change-volume': {
     ask: Type.Object({

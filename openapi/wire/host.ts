@@ -20,10 +20,12 @@ import {
   VolumeKeys,
   VolumeList,
   VolumeListAnswer,
+  VolumePack,
   VolumeSnapshot,
   WireAttachment,
   WireStore,
 } from './volume.ts'
+import { MOVE_BYTES_REQUEST_MAX, MoveBytes, VOLUME_COPY_OPERATIONS } from './volume-copy.ts'
 
 /** A network outside to which the backend routes; `cidrs` empty: its subnets are not shown. */
 const ExternalNetwork = Type.Object({
@@ -217,9 +219,6 @@ export type HostAnswer = Static<typeof HostAnswer>
 export const HOST_PAYLOAD_MAX = 1024 * 1024
 /** Bytes of a server's files in one message of a host, before base64. */
 export const MOVE_BYTES_MAX = (HOST_PAYLOAD_MAX * 5) / 8
-/** What cells of an earlier release ask for at once. */
-const MOVE_BYTES_REQUEST_MAX = 1024 * 1024
-const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_REQUEST_MAX * 2 })
 const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
 const MOVE_END = {
@@ -282,6 +281,8 @@ export const HOST_OPERATIONS = {
   'volume-destroy-snapshot': { ask: VolumeSnapshot, answer: HostAnswer },
   'volume-export': { ask: VolumeExport, answer: HostAnswer },
   'volume-revert': { ask: VolumeSnapshot, answer: HostAnswer },
+  'volume-pack': { ask: VolumePack, answer: HostAnswer },
+  ...VOLUME_COPY_OPERATIONS,
   'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
   'volume-attach': {
     ask: Type.Object({ operation: OperationRef, attachment: WireAttachment, keys: VolumeKeys }),

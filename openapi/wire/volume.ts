@@ -63,6 +63,8 @@ export const VolumeSource = Type.Union([
   }),
   /** Its content of now, or of a snapshot. */
   Type.Object({ volumeId: Uuid, snapshotId: Type.Optional(Uuid) }),
+  /** A copy that the host has, of so many bytes. */
+  Type.Object({ copy: Type.Object({ id: Uuid, sizeBytes: Bytes }) }),
 ])
 export type VolumeSource = Static<typeof VolumeSource>
 
@@ -89,6 +91,9 @@ export const VolumeExport = Type.Object({
   target: ImageTarget,
   diskFormat: OneOf(UPLOAD_FORMATS),
 })
+
+/** The host makes a copy of the volume, which it keeps for those that read it. */
+export const VolumePack = Type.Object({ operation: VolumeOperationRef, copy: Uuid })
 
 /** Those of one store. `after`: only volumes whose ids come after it. */
 export const VolumeList = Type.Object({ store: StoreId, after: Type.Optional(Uuid) })

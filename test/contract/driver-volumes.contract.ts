@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { driverAttachmentsContract } from './driver-attachments.contract.ts'
+import { driverCarryContract } from './driver-carry.contract.ts'
 import { driverEncryptionContract } from './driver-encryption.contract.ts'
 import { bytesOf, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 
@@ -244,5 +245,6 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
 
     driverAttachmentsContract(world)
     driverEncryptionContract(world)
+    driverCarryContract(world)
   })
 }

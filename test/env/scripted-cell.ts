@@ -244,6 +244,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.extend':
       case 'volume.upload':
       case 'volume.revert':
+      case 'volume.migrate':
       case 'volume-snapshot.create':
       case 'volume-snapshot.delete':
       case 'instance.change-volume':

@@ -29,6 +29,7 @@ export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'drivers/nested/compute/find-server.ts': 'kept on disk: what was sent before a restart',
   'drivers/nested/destroy.ts': 'kept on disk: what was sent before a restart',
   'drivers/nested/volumes/pending-creates.ts': 'kept on disk: what was sent before a restart',
+  'drivers/volume-copies.ts': 'kept on disk for days',
   'drivers/nested/verify/compute-findings.ts': 'it compares the clocks of two clouds',
   'gateway/app/federation/own-health.ts':
     'it compares clocks, and certificates end at a time of day',

@@ -7,6 +7,7 @@ import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
 import { RANKS, type Rank } from '../guests/instance-work-queue.ts'
+import { carryOf } from './volume-copies.ts'
 import { withKeys } from './with-keys.ts'
 
 type Ask<O extends keyof typeof HOST_OPERATIONS> = Static<(typeof HOST_OPERATIONS)[O]['ask']>
@@ -67,6 +68,16 @@ export function exportVolume(
   })
 }
 
+/** Afterwards the host has a copy of the volume. */
+export function packVolume(
+  compute: Compute,
+  { operation, copy }: Ask<'volume-pack'>,
+): Promise<HostAnswer> {
+  return workOn(compute, operation, RANKS.ordinary, (_, ref, signal) =>
+    carryOf(compute).pack(ref, copy, signal),
+  )
+}
+
 /** Afterwards the volume has the content of its snapshot. */
 export function revertVolume(
   compute: Compute,
@@ -112,6 +123,7 @@ function workOn(
 
 function sourceOf(from: VolumeSource): NonNullable<VolumeSpec['from']> {
   if ('image' in from) return { image: { ...from.image, id: from.image.id as ImageId } }
+  if ('copy' in from) return from
   const volume = from.volumeId as VolumeId
   const { snapshotId } = from
   return snapshotId === undefined

@@ -78,6 +78,24 @@ export const volumeKeys = mysqlTable(
   (t) => [index('volume_keys_server').on(t.serverId)],
 )
 
+/**
+ * The content of a volume in a store other than its own: being made there, or left there once the volume has moved. The store
+ * counts its size. It is removed once nothing is left there.
+ */
+export const volumeCopies = mysqlTable(
+  'volume_copies',
+  {
+    volumeId: uuid('volume_id').notNull(),
+    storeId: token('store_id', 255).notNull(),
+    sizeGb: int('size_gb').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.volumeId, t.storeId] }),
+    index('volume_copies_store').on(t.storeId),
+  ],
+)
+
 /** The answer of the cell to each attempt of a volume, so that a repeated request gets the same. */
 export const volumeAttempts = mysqlTable(
   'volume_attempts',

@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import { imageVirtualSize } from '../../image-header.ts'
 import { copyDisk } from '../../qemu-img.ts'
 import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
 import { backUp } from '../back-up.ts'
@@ -13,9 +12,10 @@ import {
   makeLuksFile,
   readLuksHeader,
 } from './encryption/luks-file.ts'
+import { givenDisk, volumeCopies } from './given-disk.ts'
 import { lockFailure, type OpenDisk, openDisksOf } from './openers.ts'
 import type { FolderStore } from './pools.ts'
-import { formatOfSource, inSectors } from './store.ts'
+import { inSectors } from './store.ts'
 import { findVolumeFile, sizeIfThere, snapshotPath, type VolumeFile } from './volume-files.ts'
 
 type Wanted = Pick<VolumeSpec, 'id' | 'bytes' | 'encryption' | 'from'>
@@ -30,13 +30,15 @@ export async function fillVolume(
 ): Promise<void> {
   const { from } = wanted
   if (from === undefined) return makeTarget(host, wanted, path, wanted.bytes, signal)
-  if ('image' in from) {
-    const format = formatOfSource(from.image)
-    const image = await host.images.path(from.image, signal)
-    const bytes = Math.max(wanted.bytes, await imageVirtualSize(image, format))
-    const source = { at: inFile(image), format }
+  const { images } = host
+  const given = await givenDisk({ images, copies: volumeCopies(host) }, wanted, signal)
+  if (given !== undefined) {
+    const { keyOf, ...disk } = given.disk
+    const source = { ...disk, ...(keyOf !== undefined && { key: host.keyring.keyOf(keyOf) }) }
+    const bytes = Math.max(wanted.bytes, given.bytes)
     return fill(host, { wanted, path, source, bytes }, signal)
   }
+  if (!('volume' in from)) throw new Error('A volume is made from what there is not')
   const file = await findVolumeFile(store, host.owner, from.volume)
   const bytes = Math.max(wanted.bytes, file.bytes)
   if ('snapshot' in from) {
@@ -76,7 +78,7 @@ export async function keepContent(
   await backUpTo(host, disk, { path, format: 'raw', ...encryptedFor(alike) }, signal)
 }
 
-/** The same of a volume that is given away. Throws `unsupported` for an encrypted one, whose content would leave in the clear. */
+/** The same of a volume that is given away; that of an encrypted one is as its file has it. */
 export async function giveContent(
   host: LibvirtHost,
   store: FolderStore,
@@ -85,8 +87,6 @@ export async function giveContent(
   signal: AbortSignal,
 ): Promise<void> {
   const file = await findVolumeFile(store, host.owner, id)
-  if (file.isEncrypted)
-    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   await copyVolume(host, id, file, to, signal)
 }
 

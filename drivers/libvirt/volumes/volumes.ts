@@ -7,9 +7,17 @@ import type { VolumeId } from '#common/ids.ts'
 import type { DiskImage } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import { storageFailure } from '../../storage-failure.ts'
-import type { StoreReport, VolumeFormat, VolumeSpec, Volumes } from '../../volumes.ts'
+import type {
+  StoreReport,
+  VolumeCarry,
+  VolumeFormat,
+  VolumeRef,
+  VolumeSpec,
+  Volumes,
+} from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { attachVolume, detachVolume } from './attach.ts'
+import { volumeCopies } from './given-disk.ts'
 import { holdersOf, openDisksOf } from './openers.ts'
 import type { FoundStore } from './pools.ts'
 import { inSectors, type VolumeStore } from './store.ts'
@@ -31,7 +39,7 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
       }),
     destroy: ({ store, id }, signal) =>
       volumeLocks.run(id, signal, async () => {
-        await destroy(host, await storeOf(store, signal), id, signal)
+        await destroy(host, await storeOf(store, signal), { store, id }, signal)
       }),
     list: async (store, signal) => (await storeOf(store, signal)).list(signal),
     extend: ({ store, id }, bytes, signal) =>
@@ -50,15 +58,33 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
       volumeLocks.run(id, signal, async () => {
         const opened = await storeOf(store, signal)
         await opened.sizeOf(id, signal)
-        await refuseUsed(host, opened, id, signal)
+        await refuseUsed(host, opened, { store, id }, signal)
         await opened.revert(id, snapshot, signal)
       }),
     async destroySnapshot({ store, id }, snapshot, signal) {
       await (await storeOf(store, signal)).removeSnapshot(id, snapshot, signal)
     },
     keys: host.keyring,
+    carry: carryOf(host, making),
     attach: (id, attachment, signal) => attachVolume(host, id, attachment, signal),
     detach: (id, attachment, signal) => detachVolume(host, id, attachment, signal),
+  }
+}
+
+/** `making` is held while a volume is copied. */
+function carryOf(host: LibvirtHost, making: KeyedLock<string>): VolumeCarry {
+  const copies = volumeCopies(host)
+  return {
+    pack: ({ store, id }, copy, signal) =>
+      making.run(id, signal, async () => {
+        const opened = await host.openStore(store, signal)
+        await opened.sizeOf(id, signal)
+        await refuseUsed(host, opened, { store, id }, signal)
+        await copies.make(copy, (path) => opened.copyTo({ path, format: 'qcow2' }, id, signal))
+      }),
+    read: (copy, part) => copies.read(copy, part),
+    write: (copy, offset, bytes) => copies.write(copy, offset, bytes),
+    drop: (copy) => copies.drop(copy),
   }
 }
 
@@ -107,6 +133,8 @@ async function exportVolume(
   signal: AbortSignal,
 ): Promise<DiskImage> {
   await store.sizeOf(id, signal)
+  if ((await store.sourceOf(id, signal)).isEncrypted === true)
+    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   const folder = join(host.stateDirectory, 'exports')
   const path = join(folder, `${id}.${randomUUID()}`)
   const remove = () => removeFile(path)
@@ -132,10 +160,12 @@ async function exportVolume(
 async function refuseUsed(
   host: LibvirtHost,
   store: VolumeStore,
-  id: VolumeId,
+  { store: storeId, id }: VolumeRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const [holder] = await holdersOf(host, id, signal)
+  // A guest may have it in the store to which it has moved.
+  const holders = await holdersOf(host, id, signal)
+  const holder = holders.find(({ volume }) => volume.store === storeId)
   if (holder !== undefined)
     throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
   await store.refuseOpen(id, signal)
@@ -144,13 +174,14 @@ async function refuseUsed(
 async function destroy(
   host: LibvirtHost,
   store: VolumeStore,
-  id: VolumeId,
+  ref: VolumeRef,
   signal: AbortSignal,
 ): Promise<void> {
+  const { id } = ref
   if ((await sizeIfMade(store, id, signal)) !== undefined) {
     if ((await store.snapshotsOf(id, signal)).length > 0)
       throw new Failure('conflict', `Volume ${id} has snapshots.`)
-    await refuseUsed(host, store, id, signal)
+    await refuseUsed(host, store, ref, signal)
   }
   await store.remove(id, signal)
 }

@@ -94,6 +94,11 @@ async function contentOf(
     const imageGb = Math.ceil(from.image.sizeBytes / GIB)
     return { sizeGb: Math.max(sizeGb, imageGb), source: { imageRef } }
   }
+  if ('copy' in from)
+    throw new Failure(
+      'unsupported',
+      'No volume moves to another store of the cloud from a copy: its own Block Storage can move it.',
+    )
   const volume = await getVolume(host, { store, id: from.volume }, signal)
   const atLeast = Math.max(sizeGb, volume.size)
   if (!('snapshot' in from)) return { sizeGb: atLeast, source: { source_volid: volume.id } }

@@ -44,10 +44,18 @@ interface CellSnapshotRow {
   readonly saga_id: string | null
 }
 
+/** What a store has of a volume that is in another one. */
+interface CellCopyRow {
+  readonly volume_id: string
+  readonly size_gb: number
+  readonly store_id: string
+}
+
 /** What a cell has of volumes. */
 export interface CellVolumes {
   readonly snapshots: readonly CellSnapshotRow[]
   readonly volumes: readonly CellVolumeRow[]
+  readonly copies: readonly CellCopyRow[]
   readonly stores: readonly { readonly id: string; readonly promised_gb: number }[]
 }
 
@@ -82,6 +90,7 @@ export async function cellVolumes(rows: Rows): Promise<CellVolumes> {
   return {
     volumes: await rows<CellVolumeRow>('SELECT * FROM volumes'),
     snapshots: await rows<CellSnapshotRow>('SELECT * FROM volume_snapshots'),
+    copies: await rows<CellCopyRow>('SELECT * FROM volume_copies'),
     stores: await rows('SELECT id, promised_gb FROM stores'),
   }
 }
@@ -122,7 +131,7 @@ function unrest({ volumes, snapshots }: GatewayVolumes): readonly string[] {
 
 function cellProblems(
   { volumes: mapped }: GatewayVolumes,
-  { id, name, volumes: { volumes, snapshots, stores } }: NamedCell,
+  { id, name, volumes: { volumes, snapshots, copies, stores } }: NamedCell,
 ): readonly string[] {
   const problems: string[] = []
   for (const { volume_id, attempt, size_gb, state, saga_id } of volumes) {
@@ -133,8 +142,10 @@ function cellProblems(
       problems.push(`volume ${volume_id} shows ${row.size_gb} GiB, ${name} has ${size_gb}`)
     if (saga_id !== null) problems.push(`volume ${volume_id} is still ${state} in ${name}`)
   }
+  for (const { volume_id, store_id } of copies)
+    problems.push(`store ${store_id} of ${name} still has content of volume ${volume_id}`)
   for (const store of stores) {
-    const own = [...volumes, ...snapshots].filter((row) => row.store_id === store.id)
+    const own = [...volumes, ...snapshots, ...copies].filter((row) => row.store_id === store.id)
     const size = own.reduce((sum, row) => sum + row.size_gb, 0)
     if (store.promised_gb !== size)
       problems.push(`store ${store.id} of ${name} counts ${store.promised_gb} GiB, has ${size}`)

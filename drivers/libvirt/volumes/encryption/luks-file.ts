@@ -35,7 +35,9 @@ export async function readLuksHeader(path: string): Promise<LuksHeader> {
 }
 
 /** Where the bytes of a disk are, by QEMU's own options. */
-export type DiskPlace = Readonly<Record<string, string>> & { readonly driver: 'file' | 'rbd' }
+export type DiskPlace = Readonly<Record<string, string>> & {
+  readonly driver: 'file' | 'qcow2' | 'rbd'
+}
 
 /** A disk, as QEMU opens it. */
 export interface DiskNode {

@@ -2,6 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
+import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
 import type { AttachedVolume } from '../volume-device.ts'
 import {
@@ -31,7 +32,7 @@ import { contentBytes } from './luns.ts'
 /** A store whose volumes are LUNs of an iSCSI target, each of which one volume may have. */
 export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
   const { owner, images } = host
-  const work = { store, owner, images }
+  const work = { store, owner, images, copies: volumeCopies(host) }
   /** Does the work with the LUN of a volume. */
   const at = <T>(
     id: VolumeId,

@@ -2,9 +2,10 @@ import { Failure } from '#common/errors.ts'
 import { type CellId, isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { Owner } from '../../../driver.ts'
 import type { ImageCache } from '../../../image-cache.ts'
-import { imageVirtualSize } from '../../../image-header.ts'
+import type { VolumeCopies } from '../../../volume-copies.ts'
 import type { VolumeReport, VolumeSpec } from '../../../volumes.ts'
-import { formatOfSource, inSectors } from '../store.ts'
+import { givenDisk } from '../given-disk.ts'
+import { inSectors } from '../store.ts'
 import { closeForGood, type HolderAt, refuseHeld } from './iscsi-holders.ts'
 import type { IscsiStore } from './iscsi-pools.ts'
 import { IscsiSession } from './iscsi-session.ts'
@@ -26,6 +27,7 @@ export interface IscsiWork {
   readonly store: IscsiStore
   readonly owner: Owner
   readonly images: ImageCache
+  readonly copies: VolumeCopies
 }
 
 /** Does the work in a session with the target, and with its LUNs as they are. */
@@ -60,18 +62,14 @@ export function volumesOn(luns: readonly Lun[], cellId: CellId): readonly Volume
  * `no-capacity` where there is none. After a failure the LUN is free again.
  */
 export async function makeVolume(
-  { store, owner, images }: IscsiWork,
+  { store, owner, images, copies }: IscsiWork,
   spec: VolumeSpec,
   signal: AbortSignal,
 ): Promise<void> {
   const { id, from } = spec
   if (spec.encryption !== undefined)
     throw new Failure('unsupported', 'Volumes on iSCSI LUNs are not encrypted.')
-  const file =
-    from === undefined || !('image' in from)
-      ? undefined
-      : { path: await images.path(from.image, signal), format: formatOfSource(from.image) }
-  const fileBytes = file === undefined ? 0 : await imageVirtualSize(file.path, file.format)
+  const file = await givenDisk({ images, copies }, spec, signal)
   const make = async (session: IscsiSession, luns: readonly Lun[]) => {
     const source =
       from !== undefined && 'volume' in from ? readyLun(luns, owner, from.volume) : undefined
@@ -79,7 +77,7 @@ export async function makeVolume(
     if (source !== undefined)
       await refuseHeld({ session, lun: source, ...owner }, source.label.use.volume as VolumeId)
     const sourceBytes = source?.label.use.bytes ?? 0
-    const bytes = inSectors(Math.max(spec.bytes, sourceBytes, fileBytes))
+    const bytes = inSectors(Math.max(spec.bytes, sourceBytes, file?.bytes ?? 0))
     const lun = await claim(session, { store, owner, id, bytes })
     try {
       const { login } = store
@@ -118,7 +116,7 @@ async function giveBack(
  * that has seen it. Throws `conflict` while a guest has it.
  */
 export async function removeVolume(
-  { store, owner }: Omit<IscsiWork, 'images'>,
+  { store, owner }: Pick<IscsiWork, 'store' | 'owner'>,
   id: VolumeId,
   signal: AbortSignal,
 ): Promise<void> {
@@ -144,7 +142,7 @@ export async function removeVolume(
 
 /** Afterwards the volume has this size. Throws `conflict` while a guest has it. */
 export async function growVolume(
-  { store, owner }: Omit<IscsiWork, 'images'>,
+  { store, owner }: Pick<IscsiWork, 'store' | 'owner'>,
   { id, bytes }: { readonly id: VolumeId; readonly bytes: number },
   signal: AbortSignal,
 ): Promise<void> {

@@ -4,8 +4,10 @@ import type { ImageCache } from '../../../image-cache.ts'
 import { imageVirtualSize } from '../../../image-header.ts'
 import type { KeyedLock } from '../../../keyed-lock.ts'
 import { copyInto } from '../../../qemu-img.ts'
+import type { VolumeCopies } from '../../../volume-copies.ts'
 import type { VolumeImage, VolumeSpec } from '../../../volumes.ts'
-import { headerBytes, inFile } from '../encryption/luks-file.ts'
+import { headerBytes } from '../encryption/luks-file.ts'
+import { givenDisk } from '../given-disk.ts'
 import { formatOfSource, inSectors } from '../store.ts'
 import { type Ask, EXIT, endedWith, type RbdClient, rbd } from './rbd-client.ts'
 import {
@@ -37,6 +39,7 @@ export interface RbdWork extends LuksWork {
   readonly client: RbdClient
   readonly names: RbdNames
   readonly images: ImageCache
+  readonly copies: VolumeCopies
   readonly hostId: HostId
   /** Held while this host brings an image into the pool, by its name there. */
   readonly bringing: KeyedLock<string>
@@ -78,13 +81,10 @@ async function fill(work: RbdWork, spec: VolumeSpec, part: string, ask: Ask): Pr
   const { client, names } = work
   const { id, from, encryption } = spec
   if (from === undefined) return makeTarget(work, spec, { part, bytes: 0 }, ask)
-  if ('image' in from) {
-    if (encryption === undefined) return ofImage(work, from.image, part, ask)
-    const format = formatOfSource(from.image)
-    const path = await work.images.path(from.image, ask.signal)
-    const disk = { at: inFile(path), format }
-    return copied(work, spec, { part, disk, bytes: await imageVirtualSize(path, format) }, ask)
-  }
+  if ('image' in from && encryption === undefined) return ofImage(work, from.image, part, ask)
+  const given = await givenDisk(work, spec, ask.signal)
+  if (given !== undefined) return copied(work, spec, { part, ...given }, ask)
+  if (!('volume' in from)) throw new Error('A volume is made from what there is not')
   const source = await volumeImage(client, names, from.volume, ask)
   if ('snapshot' in from) return ofSnapshot(work, spec, { ...source, ...from, part }, ask)
   const { image } = source

@@ -5,6 +5,7 @@ import { KeyedLock } from '../../../keyed-lock.ts'
 import { copyOut, type DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
 import { headerBytes } from '../encryption/luks-file.ts'
+import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
 import { type Ask, EXIT, endedWith, rbd } from './rbd-client.ts'
 import { makeVolume, qemuTarget, type RbdWork, resize } from './rbd-content.ts'
@@ -34,11 +35,12 @@ const bringing = new KeyedLock<string>()
 /** A store whose volumes are images in a pool of Ceph. Everything goes through Ceph's own programs, never libvirt's pool. */
 export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
   const { owner, images, keyring } = host
+  const copies = volumeCopies(host)
   const { hostId } = owner
   const names = rbdNames(owner)
   const client = store
   const scratch = join(host.stateDirectory, 'ceph')
-  const work: RbdWork = { client, names, images, hostId, bringing, keyring, scratch }
+  const work: RbdWork = { client, names, images, copies, hostId, bringing, keyring, scratch }
   const find = (id: VolumeId, signal: AbortSignal) => findVolumeImage(client, names, id, { signal })
   const get = (id: VolumeId, signal: AbortSignal) => volumeImage(client, names, id, { signal })
   return {
@@ -115,9 +117,7 @@ async function copyTo(
   id: VolumeId,
   ask: Ask,
 ): Promise<void> {
-  const { image, keyBits } = await volumeImage(client, names, id, ask)
-  if (keyBits !== undefined)
-    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
+  const { image } = await volumeImage(client, names, id, ask)
   const snapshot = `export-${hostId}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(id) }, ask)
   try {

@@ -1,0 +1,146 @@
+import type { WorkContext } from '#common/context.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId, type SagaId } from '#common/ids.ts'
+import { hasBegun } from '#common/saga/log.ts'
+import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
+import type { Cell } from '../cell.ts'
+import { queueVolumeChange } from '../conductor/sagas/create-volume.ts'
+import { migrateVolumeSaga } from '../conductor/sagas/migrate-volume.ts'
+import { atWork } from '../conductor/sagas/volume-task.ts'
+import { readStores } from '../db/stores.ts'
+import { copiesOfVolume } from '../db/volume-copies.ts'
+import { hasSnapshots } from '../db/volume-snapshots.ts'
+import { updateSeenVolume } from '../db/volumes.ts'
+import { chooseStore, type StoreChoice, type VolumePlace } from '../volumes/choose-store.ts'
+import { hostUpForVolume } from '../volumes/host-of-volume.ts'
+import { promiseLimitGb, type Store } from '../volumes/store.ts'
+import { type Volume, volumeView } from '../volumes/volume.ts'
+import { presentVolume, stateOf } from './volume.ts'
+
+type Ask = CellAsk<'volume.migrate'>
+type Answer = CellAnswer<'volume.migrate'>
+
+/** The volume may change between being read and being taken, as often as others act on it meanwhile. */
+const TRIES_MAX = 5
+
+/** Afterwards the volume is on its way to another store, or stays where it is if that was cancelled. */
+export async function volumeMigrate(cell: Cell, ask: Ask, work: WorkContext): Promise<Answer> {
+  const { conductor } = cell
+  const { operation, isCancelled = false } = ask
+  const id = operation.id as SagaId
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const volume = await presentVolume(cell, operation)
+    if (isCancelled) {
+      const freed = volume.sagaId === id ? await takeBack(cell, volume, work) : volume
+      if (freed === undefined) continue
+      return { view: volumeView(freed) }
+    }
+    // It may be over already when the request is repeated.
+    if (await hasBegun(conductor.db, id)) return { view: volumeView(volume) }
+    if (volume.state !== 'available')
+      throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
+    if (await hasSnapshots(conductor.db, volume.id))
+      throw new Failure('conflict', `Volume ${volume.id} has snapshots, which stay in their store.`)
+    const begun = await begin(cell, ask, volume, work)
+    if (begun !== undefined) return begun
+  }
+  throw new Failure('unavailable', `Volume ${operation.volumeId} is changing too fast. Try again.`)
+}
+
+/** Afterwards the move, which has not left the store, removes what it has made; undefined where it has just gone on. */
+async function takeBack(
+  { conductor }: Cell,
+  volume: Volume,
+  work: WorkContext,
+): Promise<Volume | undefined> {
+  const free = { state: 'available', sagaId: null, version: volume.version + 1 } as const
+  const to: Volume = { ...volume, ...free, updatedAt: conductor.clock.now() }
+  return conductor.db.transaction(async (tx) => {
+    if (!(await updateSeenVolume(tx, volume, to))) return undefined
+    queueVolumeChange(tx, conductor, to, work)
+    return to
+  })
+}
+
+/** Undefined where the volume has changed since it was read. Throws `no-capacity`, and `conflict` for a store that is still to be emptied. */
+async function begin(
+  cell: Cell,
+  ask: Ask,
+  volume: Volume,
+  work: WorkContext,
+): Promise<Answer | undefined> {
+  const { conductor, sagas } = cell
+  const stores = await readStores(conductor.db)
+  const choice = await choose(cell, ask, volume, stores)
+  const lostClaims: string[] = []
+  for (const place of choice.places) {
+    const params = paramsOf(cell, ask, volume, { place, stores })
+    const id = ask.operation.id as SagaId
+    try {
+      await sagas.start(migrateVolumeSaga, { id, subject: volume.id, params, work })
+      const trace = { ...choice.trace, lostClaims, chosen: place.storeName }
+      return { view: volumeView(atWork(params, 'uploading', id)), trace }
+    } catch (error) {
+      if (isFailure(error, 'conflict') || isDuplicate(error)) return undefined
+      if (!isFailure(error, 'no-capacity')) throw error
+      lostClaims.push(place.storeName)
+    }
+  }
+  const filled = lostClaims.map((name) => `${name}: it filled up meanwhile (CapacityFilter)`)
+  const why = [...choice.refusals, ...filled].join('; ')
+  throw new Failure(
+    'no-capacity',
+    why === '' ? 'The cell has no other store for it.' : `No other store fits: ${why}.`,
+  )
+}
+
+/** Stores with leftovers of the volume are no candidates. Of the others those come first that its own host reaches. */
+async function choose(
+  cell: Cell,
+  { specs, zone, encryption, amongStores }: Ask,
+  volume: Volume,
+  stores: readonly Store[],
+): Promise<StoreChoice & { readonly trace: Trace }> {
+  const { conductor } = cell
+  const copies = await copiesOfVolume(conductor.db, volume.id)
+  const left = new Set(copies.map(({ storeId }) => storeId))
+  const isWanted = ({ id }: Store) => amongStores === undefined || amongStores.includes(id)
+  const others = stores.filter((store) => store.id !== volume.storeId && isWanted(store))
+  const emptied = others.filter(({ id }) => left.has(id))
+  const states = others.filter(({ id }) => !left.has(id)).map((store) => stateOf(cell, store))
+  const hostId = await hostUpForVolume(conductor, volume)
+  const host = hostId === undefined ? undefined : conductor.hosts.get(hostId)?.name
+  const { projectId, sizeGb } = volume
+  const wanted = {
+    ...{ projectId, sizeGb, zone, specs, sourceStoreId: null },
+    ...(encryption && { encryption }),
+    ...(host !== undefined && { host }),
+  }
+  const beganAt = performance.now()
+  const choice = chooseStore(states, wanted, conductor.storeRatio)
+  const refusals = [
+    ...choice.refusals,
+    ...emptied.map(({ name }) => `${name}: former content of the volume is still being removed`),
+  ]
+  const { considered, filters, scores } = choice
+  const tookMs = Math.round(performance.now() - beganAt)
+  const at = conductor.clock.now()
+  const decided = { at, level: 'stores', considered, filters, scores } as const
+  return { ...choice, refusals, trace: { ...decided, lostClaims: [], chosen: null, tookMs } }
+}
+
+function paramsOf(
+  { conductor }: Cell,
+  { operation, encryption }: Ask,
+  volume: Volume,
+  { place, stores }: { readonly place: VolumePlace; readonly stores: readonly Store[] },
+) {
+  const store = stores.find(({ id }) => id === place.storeId)!
+  return {
+    ...{ operation, volume, place, copyId: newId<string>(), makeId: newId<string>() },
+    limitGb: promiseLimitGb(store, conductor.storeRatio),
+    ...(encryption && { encryption }),
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
+import type { Driver } from '#drivers/driver.ts'
+import type { VolumesWorld } from './volumes-world.ts'
+
+const CHUNK_BYTES = 256 * 1024
+const AES_256 = { keyBits: 256 } as const
+const KEY = 'k'.repeat(32)
+
+/** The contract of drivers that carry volumes to stores which another host reaches, a part of that of volumes. */
+export function driverCarryContract(world: VolumesWorld): void {
+  const { signal, volumes, newVolume, newRef, newGuest, attachment, refused, reportOf } = world
+
+  /** Afterwards the other host has the copy, whose size this is. */
+  async function carried(copy: string, to: Driver): Promise<number> {
+    for (let offset = 0; ; offset += CHUNK_BYTES) {
+      const part = { offset, maxBytes: CHUNK_BYTES }
+      const { bytes, sizeBytes } = await volumes().carry!.read(copy, part, signal())
+      // A repeat, also a late one, changes nothing.
+      for (const at of [offset, offset, 0]) {
+        const again = at === offset ? bytes : bytes.subarray(0, 0)
+        await to.volumes!.carry!.write(copy, at, again, signal())
+      }
+      if (offset + bytes.length >= sizeBytes) return sizeBytes
+    }
+  }
+
+  async function droppedOn(copy: string, ...hosts: readonly Driver[]): Promise<void> {
+    for (const host of hosts) {
+      for (const _ of [1, 2]) await host.volumes!.carry!.drop(copy, signal())
+      const read = host.volumes!.carry!.read(copy, { offset: 0, maxBytes: 1 }, signal())
+      await refused(read, 'not-found')
+    }
+  }
+
+  describe('carrying', () => {
+    test('another host makes the volume from a copy, with every byte, and the copy is dropped', async () => {
+      if (volumes().carry === undefined) return
+      const volume = await newVolume()
+      await world.harness.content?.write(volume, 'carried')
+      const before = await world.harness.content?.read(volume)
+      const copy = newId<string>()
+
+      for (const _ of [1, 2]) await volumes().carry!.pack(volume, copy, signal())
+      const sizeBytes = await carried(copy, world.neighbour)
+      await volumes().destroy(volume, signal())
+      const there = world.neighbour.volumes!
+      const spec = { ...volume, from: { copy: { id: copy, sizeBytes } } }
+      const half = { ...volume, from: { copy: { id: copy, sizeBytes: sizeBytes + 1 } } }
+      await refused(there.create(half, signal()), 'not-found')
+      await there.create(spec, signal())
+
+      expect(await reportOf(volume)).toMatchObject({ bytes: volume.bytes, snapshots: [] })
+      if (before !== undefined) expect(await world.harness.content!.read(volume)).toEqual(before)
+      await droppedOn(copy, world.driver, world.neighbour)
+    })
+
+    test('an encrypted volume goes encrypted, and opens with its key afterwards', async () => {
+      if (volumes().carry === undefined || !world.store.encrypts) return
+      const ref = newRef()
+      const spec = { ...ref, bytes: world.unit, encryption: AES_256 }
+      const keyed = async <T>(host: Driver, work: () => Promise<T>) => {
+        const holder = newId<string>()
+        await host.volumes!.keys!.hold(holder, [{ id: ref.id, key: KEY }], signal())
+        return work().finally(() => host.volumes!.keys!.drop(holder, signal()))
+      }
+      await keyed(world.driver, () => volumes().create(spec, signal()))
+      await world.harness.sealed?.put(ref, KEY, 0x5a)
+      const copy = newId<string>()
+
+      await volumes().carry!.pack(ref, copy, signal())
+      const sizeBytes = await carried(copy, world.neighbour)
+      expect(await holds(copy)).toBe(false)
+      await volumes().destroy(ref, signal())
+      const there = { ...spec, from: { copy: { id: copy, sizeBytes } } }
+      await refused(world.neighbour.volumes!.create(there, signal()), 'conflict')
+      await keyed(world.neighbour, () => world.neighbour.volumes!.create(there, signal()))
+
+      expect(await reportOf(ref)).toMatchObject({ bytes: world.unit })
+      if (world.harness.sealed !== undefined)
+        expect(await world.harness.sealed.has(ref, KEY, 0x5a)).toBe(true)
+      await droppedOn(copy, world.driver, world.neighbour)
+    })
+
+    test('what a guest has is not packed, and what is not there is not-found', async () => {
+      if (volumes().carry === undefined) return
+      const volume = await newVolume()
+      const guest = await newGuest()
+      await volumes().attach(guest, attachment(volume), signal())
+      const copy = newId<string>()
+
+      await refused(volumes().carry!.pack(volume, copy, signal()), 'conflict')
+      await refused(volumes().carry!.pack(newRef(), copy, signal()), 'not-found')
+
+      await droppedOn(copy, world.driver)
+    })
+  })
+
+  /** Whether the copy shows the content of the volume in the clear. */
+  async function holds(copy: string): Promise<boolean> {
+    if (world.harness.sealed === undefined) return false
+    const { bytes } = await volumes().carry!.read(
+      copy,
+      { offset: 0, maxBytes: 8 * CHUNK_BYTES },
+      signal(),
+    )
+    return Buffer.from(bytes).includes(Buffer.alloc(512, 0x5a))
+  }
+}
