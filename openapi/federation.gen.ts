@@ -1128,8 +1128,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Moves a volume that no server uses to another cell, with its id, name, metadata, type and quota.
-         * @description Its content is saved as an image, from which the other cell makes the volume; the image and the content in the former cell are then deleted. Until the other cell has all of it, the volume is in `maintenance` and stays where it is, and the operation can be cancelled. Volumes with snapshots are not moved. While a move runs, a repeat returns it.
+         * Moves a volume that no server uses to another cell, or another store of its cell, with its id, name, metadata, type and quota.
+         * @description To another cell its content goes as an image, from which that cell makes the volume; to another store hosts of the cell copy it. The content in the former place is then deleted. Until all of it is in the other place, the volume is in `maintenance` and stays where it is, and the operation can be cancelled. Volumes with snapshots are not moved. While a move runs, a repeat returns it.
          */
         readonly post: operations["moveVolume"];
         readonly delete?: never;
@@ -4751,7 +4751,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     /** @description Its id or its name. */
-                    readonly cell: string;
+                    readonly cell?: string;
+                    /** @description The id or the name of a store of its cell. */
+                    readonly store?: string;
                     readonly reason?: string | null;
                 };
             };

@@ -1881,7 +1881,7 @@ export interface components {
             /** @description GiB. */
             readonly size: number;
             /** @enum {string} */
-            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "maintenance" | "deleting" | "error" | "error_deleting";
+            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "maintenance" | "retyping" | "deleting" | "error" | "error_deleting";
             readonly created_at: string;
             readonly updated_at: string | null;
             readonly availability_zone: string | null;
@@ -5255,10 +5255,10 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly "os-retype": {
-                        /** @description The name or the id of a type that allows the store of the volume. */
+                        /** @description The name or the id of a type that allows the store of the volume, unless the volume may be moved. */
                         readonly new_type: string;
                         /**
-                         * @description A volume is not moved to another store, so `on-demand` does no more than `never`.
+                         * @description With `on-demand` an available volume without snapshots moves to a store of its cell that the type allows, where its own is not one.
                          * @enum {string|null}
                          */
                         readonly migration_policy?: "never" | "on-demand" | null;

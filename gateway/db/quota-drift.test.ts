@@ -10,7 +10,7 @@ import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
 import { PortKeys } from '../app/networks/tunnel-keys.ts'
-import { chargeVolumes } from '../app/volumes/quotas.ts'
+import { chargeType, chargeVolumes } from '../app/volumes/quotas.ts'
 import { unusedContents } from './image-contents.ts'
 import { findQuotaDrift, repairQuotaDrift } from './quota-drift.ts'
 import { volumeQuotas } from './schema/block-storage.ts'
@@ -19,7 +19,7 @@ import { networkQuotas, ports } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
 import { volumeQuotaRows } from './volume-quotas.ts'
 import { insertSnapshot } from './volume-snapshots.ts'
-import { insertVolume } from './volumes.ts'
+import { insertVolume, writeLockedVolume } from './volumes.ts'
 
 const WAIT_MS = 30_000
 const signal = new AbortController().signal
@@ -198,5 +198,30 @@ test('snapshots count among the GiB of a project, in all and of their type, and 
     [`volumes_${typeId}`]: 1,
     [`snapshots_${typeId}`]: 1,
     [`gigabytes_${typeId}`]: 6,
+  })
+})
+
+test('a volume on its way to the store of another type counts once in all, and for both types', async () => {
+  const projectId = newId<string>().replaceAll('-', '')
+  const id = newId<VolumeId>()
+  const [typeId, nextTypeId] = [newId<string>(), newId<string>()]
+  const amounts = { volumes: 1, gigabytes: 3 }
+  await db.transaction(async (tx) => {
+    const named = { projectId, userId: 'user', name: null, description: null, metadata: {} }
+    const plain = { isBootable: false, isMultiattach: false, encryption: null, specs: {} }
+    const state = { imageMetadata: null, fault: null, source: null, zone: null, sagaId: null }
+    const of = { ...named, ...plain, ...state, typeId, cellId: newId<CellId>() }
+    await insertVolume(tx, { id, ...of, status: 'retyping', sizeGb: 3 })
+    await writeLockedVolume(tx, id, { nextTypeId }, { isIntent: false })
+    await chargeVolumes(tx, { projectId, typeId }, amounts)
+    await chargeType(tx, { projectId, typeId: nextTypeId }, amounts)
+  })
+
+  expect(await repairQuotaDrift(db, signal)).toEqual([])
+
+  const used = (await volumeQuotaRows(db, projectId)).map((row) => [row.resource, row.used])
+  expect(Object.fromEntries(used)).toEqual({
+    ...{ volumes: 1, gigabytes: 3, [`volumes_${typeId}`]: 1, [`gigabytes_${typeId}`]: 3 },
+    ...{ [`volumes_${nextTypeId}`]: 1, [`gigabytes_${nextTypeId}`]: 3 },
   })
 })

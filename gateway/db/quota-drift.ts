@@ -41,11 +41,14 @@ const chargedServers = (amount: string): Counted => {
 }
 
 /** Snapshots take room like volumes. */
-const GIGABYTES = {
-  ...rowsOf(`(select project_id, type_id, charged_gb as gb from volumes
-    union all select project_id, type_id, size_gb from volume_snapshots) held`),
-  amount: 'coalesce(sum(gb), 0)',
+const gigabytesOf = (volumes: string): Counted => {
+  const held = `(select project_id, type_id, charged_gb as gb from ${volumes}
+    union all select project_id, type_id, size_gb from volume_snapshots) held`
+  return { ...rowsOf(held), amount: 'coalesce(sum(gb), 0)' }
 }
+/** On its way to the store of another type, a volume counts for that as well. */
+const OF_TYPES = `(select project_id, type_id, charged_gb from volumes
+    union all select project_id, next_type_id, charged_gb from volumes where next_type_id is not null)`
 const BY_TYPE = { where: 'type_id is not null', suffix: 'type_id' }
 
 const LEDGERS: readonly Ledger[] = [
@@ -85,7 +88,7 @@ const LEDGERS: readonly Ledger[] = [
     used: 'used',
     hasResources: true,
     counted: {
-      gigabytes: GIGABYTES,
+      gigabytes: gigabytesOf('volumes'),
       snapshots: rowsOf('volume_snapshots'),
       volumes: rowsOf('volumes'),
     },
@@ -96,9 +99,9 @@ const LEDGERS: readonly Ledger[] = [
     used: 'used',
     hasResources: true,
     counted: {
-      gigabytes: { ...GIGABYTES, ...BY_TYPE },
+      gigabytes: { ...gigabytesOf(`${OF_TYPES} typed`), ...BY_TYPE },
       snapshots: { ...rowsOf('volume_snapshots'), ...BY_TYPE },
-      volumes: { ...rowsOf('volumes'), ...BY_TYPE },
+      volumes: { ...rowsOf(`${OF_TYPES} typed`), ...BY_TYPE },
     },
   },
   // Of images of one content: at none its file goes.

@@ -14,10 +14,12 @@ import {
 } from './operations.ts'
 import { operations, volumeMoves } from './schema/operations.ts'
 
-/** The move of a volume to another cell: the operation, and where it leads. */
+/** The move of a volume to another cell, or to another store of its own: the operation, and where it leads. */
 export interface VolumeMoveRecord extends OperationRecord {
   readonly subjectId: VolumeId
   readonly toCellId: CellId
+  /** By name or id; null: any. */
+  readonly toStore: string | null
   /** In which that cell is asked for it. */
   readonly attempt: number
   readonly isCancelled: boolean
@@ -27,6 +29,8 @@ export interface NewVolumeMove extends Pick<VolumeMoveRecord, 'subjectId' | 'sub
   /** The cell that the volume is in. */
   readonly cellId: CellId
   readonly toCellId: CellId
+  /** Absent: any. */
+  readonly toStore?: string | null
   readonly attempt: number
   readonly reason: string | null
   readonly userId: string
@@ -52,11 +56,11 @@ const PURGE = sqlStatement(sql`
 
 /** Afterwards the volume is being moved by the operation whose id is returned; undefined: another one moves it. */
 export async function beginVolumeMove(tx: Tx, move: NewVolumeMove): Promise<string | undefined> {
-  const { toCellId, attempt, ...row } = move
+  const { toCellId, toStore, attempt, ...row } = move
   const { id, isNew } = await beginOperation(tx, { ...row, kind: VOLUME_MOVE })
   if (!isNew) return undefined
   const { subjectId: volumeId, cellId } = row
-  await tx.orm.insert(volumeMoves).values({ operationId: id, volumeId, toCellId, attempt })
+  await tx.orm.insert(volumeMoves).values({ operationId: id, volumeId, toCellId, toStore, attempt })
   const details = { action: VOLUME_MOVE, state: 'running', volumeId }
   queueEvents(tx, [{ type: 'operation.state', cellId, details }])
   return id
@@ -210,14 +214,14 @@ export async function purgeVolumeMoves(db: Executor, max: number): Promise<numbe
 
 function moveOf({
   row,
-  move: { toCellId, attempt, isCancelled },
+  move: { toCellId, toStore, attempt, isCancelled },
 }: {
   readonly row: typeof operations.$inferSelect
   readonly move: typeof volumeMoves.$inferSelect
 }): VolumeMoveRecord {
   return {
     ...operationOf(row),
-    ...{ attempt, isCancelled },
+    ...{ toStore, attempt, isCancelled },
     subjectId: row.subjectId as VolumeId,
     toCellId: toCellId as CellId,
   }

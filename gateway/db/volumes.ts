@@ -165,6 +165,7 @@ export type VolumeChange = Partial<
     | 'chargedGb'
     | 'status'
     | 'typeId'
+    | 'nextTypeId'
     | 'specs'
     | 'isMultiattach'
     | 'isReadOnly'

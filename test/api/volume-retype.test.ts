@@ -85,8 +85,9 @@ test('a volume keeps its type where it cannot have the other one', async () => {
   const id = await volume({ volume_type: 'gold' })
 
   expect(await retype(id, 'gold')).toContain('400 Invalid volume')
+  expect(await retype(id, 'far')).toContain('400 Invalid volume: Retype requires migration')
   expect(await retype(id, 'far', { migration_policy: 'on-demand' })).toMatch(
-    /^400 .*does not allow the store fake .* as its source/,
+    /^400 .*No store in the zone .* one that the type far allows/,
   )
   expect(await retype(id, 'nothing')).toContain('404 Volume type with name nothing')
   expect(await retype(id, hidden)).toContain(`404 Volume type ${hidden}`)

@@ -192,6 +192,12 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack --os-volume-api-version 3.42 volume set --size 20 data': {
     after: () => settled('volume show data', /size +\| 20 /),
   },
+  './weir volume move data --store fast --wait': {
+    notTyped: 'Each cell has one store; test/api/volume-store-moves.test.ts moves a volume.',
+  },
+  './weir operation cancel OPERATION': {
+    notTyped: 'The same; test/api/volume-store-moves.test.ts cancels a move.',
+  },
   'openstack server event list SERVER': { notTyped: 'No store of this cloud is full.' },
   './weir events --server SERVER': { notTyped: 'No store of this cloud is full.' },
 })

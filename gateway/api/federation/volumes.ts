@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { traceOfVolume } from '../../app/federation/volume-trace.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
-import { moveVolume as move } from '../../app/operations/move-volume.ts'
+import { moveVolumeTo as moveTo } from '../../app/operations/move-volume.ts'
 import type { Handler } from '../../http/operation.ts'
 import { decisionViews } from '../../views/federation/decision.ts'
 import { operationView } from '../../views/federation/operation.ts'
@@ -9,10 +9,8 @@ import { operationView } from '../../views/federation/operation.ts'
 /** POST /v1/volumes/{volume}/move */
 export const moveVolume: Handler<operations['moveVolume']> = async (call) => {
   const { app, context, params, body, links, raw } = call
-  const { cell, reason = null } = body
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
-  const wanted = { cell, reason }
-  const operation = await move(app.compute, context, params.volume, wanted, key)
+  const operation = await moveTo(app.compute, context, params.volume, body, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
   return { body: operationView(operation, app.compute.cells), headers }
 }

@@ -147,7 +147,9 @@ const upload: Handler<operations['uploadVolume']> = async (call) => {
 }
 
 const retype: Handler<operations['retypeVolume']> = async ({ app, context, params, body }) => {
-  await retypeVolume(app.compute, context, params.volume_id, body['os-retype'].new_type)
+  const { new_type: type, migration_policy } = body['os-retype']
+  const wanted = { type, policy: migration_policy ?? 'never' }
+  await retypeVolume(app.compute, context, params.volume_id, wanted)
   return {}
 }
 

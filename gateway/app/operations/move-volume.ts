@@ -18,6 +18,7 @@ import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from '../volumes/choose-cell.ts'
 import { refuseUnmovable, unmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
+import { moveVolumeToStore } from './move-to-store.ts'
 import { findOperation } from './operations.ts'
 
 export interface VolumeMoveRequest {
@@ -27,6 +28,31 @@ export interface VolumeMoveRequest {
 }
 
 type Made = { readonly operationId: string }
+
+/** Where a volume is to go: exactly one of the two. */
+interface Destination {
+  readonly cell?: string
+  readonly store?: string
+  readonly reason?: string | null
+}
+
+/** As `moveVolume` and `moveVolumeToStore`, by what is named. Throws `invalid` unless that is one of the two. */
+export async function moveVolumeTo(
+  compute: Compute,
+  context: RequestContext,
+  idOrName: string,
+  { cell, store, reason = null }: Destination,
+  key: IdempotencyKey | null,
+): Promise<OperationRecord> {
+  if (cell !== undefined && store === undefined)
+    return moveVolume(compute, context, idOrName, { cell, reason }, key)
+  if (store !== undefined && cell === undefined)
+    return moveVolumeToStore(compute, context, idOrName, { store, reason }, key)
+  throw new Failure(
+    'invalid',
+    'Name either a cell to move the volume to, or a store of the cell that it is in.',
+  )
+}
 
 /**
  * Begins to move a volume of any project, named by id or name, to another cell, or returns the operation that does so
@@ -69,7 +95,8 @@ async function runningMove(
   to: OperatedCell,
 ): Promise<OperationRecord | undefined> {
   const running = await runningVolumeMove(db, volume.id)
-  if (running === undefined || running.toCellId === to.id) return running
+  const isThisMove = running?.toCellId === to.id && running.toCellId !== volume.cellId
+  if (running === undefined || isThisMove) return running
   throw unmovable(volume, `operation ${running.id} moves it elsewhere. Cancel that first.`)
 }
 

@@ -1,11 +1,16 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import type { CellId } from '#common/ids.ts'
+import type { CellId, VolumeId } from '#common/ids.ts'
+import type { StepCall } from '#common/saga/saga.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import { listCellMappings } from '../../db/cell-mappings.ts'
 import { noteProgress } from '../../db/operations.ts'
 import { isMoveCancelled } from '../../db/volume-moves.ts'
 import { findVolume } from '../../db/volumes.ts'
-import type { Marked, MoveCall } from './move-volume.ts'
+import type { ComputeDeps } from '../compute.ts'
+
+/** A step of a move, whose step `mark` has begun the operation. */
+export type MovingCall = StepCall<ComputeDeps, { readonly volumeId: VolumeId }>
+type Begun = { readonly operationId: string }
 
 /** How a part of the move has ended. */
 export type MoveOutcome<Done extends object> =
@@ -23,23 +28,23 @@ interface Waited<Done extends object> {
   readonly signal: AbortSignal
 }
 
-const REFUSALS = ['conflict', 'invalid', 'no-capacity', 'not-found', 'unsupported'] as const
+export const REFUSALS = ['conflict', 'invalid', 'no-capacity', 'not-found', 'unsupported'] as const
 /** Between two questions to a cell that is at work. */
-const PAUSE_MS = 500
+export const PAUSE_MS = 500
 /** The saga then rests and asks again later, so that no process is bound to one slow cell. */
-const ASKED_MAX = 60
+export const ASKED_MAX = 60
 
 /**
  * Asks the cell until it has done its part or refuses it, the move is cancelled, or the volume is not the move's any more.
  * Throws `unavailable` while the cell does not answer or is still at work.
  */
 export async function untilMoved<Done extends object>(
-  call: MoveCall,
+  call: MovingCall,
   cellId: CellId,
   { message, ask, onCancel, signal }: Waited<Done>,
 ): Promise<MoveOutcome<Done>> {
   const { deps, params, sagaId } = call
-  const { operationId } = call.output<Marked>('mark')!
+  const { operationId } = call.output<Begun>('mark')!
   await noteProgress(deps.db, operationId, { message })
   for (let asked = 0; asked < ASKED_MAX; asked += 1) {
     const volume = await findVolume(deps.db, params.volumeId)
@@ -59,7 +64,7 @@ export async function untilMoved<Done extends object>(
 
 /** What the cell answers, or why it refuses; operators read why it is silent. */
 async function answerOf<Done extends object>(
-  { deps }: MoveCall,
+  { deps }: MovingCall,
   operationId: string,
   ask: () => Promise<MoveOutcome<Done> | undefined>,
 ): Promise<MoveOutcome<Done> | undefined> {
@@ -74,7 +79,7 @@ async function answerOf<Done extends object>(
 }
 
 /** Throws `not-found` for a cell that will not come back, and `unavailable` without waiting for one that sends no heartbeats. */
-async function reachableCell({ deps }: MoveCall, id: CellId): Promise<CellRef> {
+export async function reachableCell({ deps }: MovingCall, id: CellId): Promise<CellRef> {
   const cell = deps.cells.cell(id)
   if (cell === undefined) {
     const isKnown = (await listCellMappings(deps.db)).some((each) => each.id === id)

@@ -3,7 +3,7 @@ import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { HOLDING, queueHeldStatus } from '../../db/held-volumes.ts'
 import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
-import { refundVolumes } from './quotas.ts'
+import { refundType, refundVolumes } from './quotas.ts'
 import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
 /** The states in which a cell is done with a volume, so that its size is final. */
@@ -37,7 +37,8 @@ export async function applyVolumeView(
 
 /** A cell knows nothing of attachments, transfers and moves: a volume that it calls available may be in use, or offered. */
 function shownStatus({ status }: Volume, { state }: VolumeView): VolumeStatus {
-  if (status === 'maintenance' && (state === 'available' || state === 'uploading')) return status
+  const isMoving = status === 'maintenance' || status === 'retyping'
+  if (isMoving && (state === 'available' || state === 'uploading')) return status
   const isWhole = HOLDING.has(status) || status === 'awaiting-transfer'
   return state === 'available' && isWhole ? status : statusOf(state)
 }
@@ -55,7 +56,9 @@ export async function recordVolumeGone(
   if (volume.cellId !== cellId || volume.attempt !== attempt) return
   if (volume.isDeleting) {
     await removeVolume(tx, volume.id)
-    refundVolumes(tx, volume, { volumes: 1, gigabytes: volume.chargedGb })
+    const amounts = { volumes: 1, gigabytes: volume.chargedGb }
+    refundVolumes(tx, volume, amounts)
+    refundType(tx, { ...volume, typeId: volume.nextTypeId }, amounts)
     return
   }
   const change = {

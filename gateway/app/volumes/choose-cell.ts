@@ -191,6 +191,11 @@ function encrypting(
   return request.encryption === null ? fitting : fitting.filter(({ encrypts }) => encrypts === true)
 }
 
+/** The stores of the cell that may have the volume, whatever room they have. */
+export function storesFor({ summary }: Cell, request: VolumeCellRequest): readonly StoreSummary[] {
+  return encrypting(summary?.stores ?? [], request)
+}
+
 /** True if a volume of a type with these extra specs may be in the store. */
 export function isAllowed(
   store: Pick<StoreSummary, 'name' | 'multiattach'>,

@@ -17,14 +17,23 @@ export interface Attached {
  */
 export function whyUnmovable(
   volume: Volume,
-  { attachments, snapshots }: Attached,
+  attached: Attached,
   carrier: InstanceId | null,
 ): string | undefined {
-  const { cellId, encryption, isDeleting, sagaId } = volume
+  if (volume.encryption !== null && !volume.isDeleting && volume.cellId !== null)
+    return 'it is encrypted, and its key does not leave its cell. Create a volume of a type without encryption with it as its source, and move that.'
+  return whyBound(volume, attached, carrier)
+}
+
+/** The same of a volume that is to change stores within its cell. */
+export function whyBound(
+  volume: Volume,
+  { attachments, snapshots }: Attached,
+  carrier: InstanceId | null = null,
+): string | undefined {
+  const { cellId, isDeleting, sagaId } = volume
   if (isDeleting) return 'it is being deleted.'
   if (cellId === null) return 'it is in no cell. Delete it.'
-  if (encryption !== null)
-    return 'it is encrypted, and its key does not leave its cell. Create a volume of a type without encryption with it as its source, and move that.'
   const held =
     carrier === null ? whyNotFree(volume, attachments) : whyNotCarried(volume, attachments, carrier)
   if (held !== undefined) return held

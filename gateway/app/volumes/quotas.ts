@@ -42,6 +42,23 @@ export function refundVolumes(tx: Tx, owner: VolumeOwner, amounts: VolumeAmounts
   for (const { charge } of chargesOf(owner, amounts)) queueVolumeRefund(tx, charge)
 }
 
+/** The same of the type alone: a volume that changes its type counts in both until it has changed, and once in all. */
+export async function chargeType(
+  tx: Tx,
+  owner: VolumeOwner,
+  amounts: VolumeAmounts,
+): Promise<void> {
+  for (const { counted, charge, isOfType } of chargesOf(owner, amounts))
+    if (isOfType && !(await chargeVolumeQuota(tx, charge)))
+      throw await overQuota(tx, counted, charge, isOfType)
+}
+
+/** Afterwards the project's ledger counts so much less of the type. Call it last. */
+export function refundType(tx: Tx, owner: VolumeOwner, amounts: VolumeAmounts): void {
+  for (const { charge, isOfType } of chargesOf(owner, amounts))
+    if (isOfType) queueVolumeRefund(tx, charge)
+}
+
 /** Throws `over-quota` for a volume of more GiB than one volume of the project may have. */
 export async function refuseLargeVolume(
   db: Executor,

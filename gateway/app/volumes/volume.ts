@@ -13,6 +13,7 @@ export const VOLUME_STATUSES = [
   'detaching',
   'awaiting-transfer',
   'maintenance',
+  'retyping',
   'deleting',
   'error',
   'error_deleting',
@@ -35,6 +36,8 @@ export interface Volume {
   readonly description: string | null
   readonly metadata: Readonly<Record<string, string>>
   readonly typeId: string | null
+  /** The type that it gets once it is in another store, for which the quota counts it as well; null: it keeps its own. */
+  readonly nextTypeId: string | null
   /** The extra specs of its type when it was created. */
   readonly specs: Readonly<Record<string, string>>
   readonly zone: string | null

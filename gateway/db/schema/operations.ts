@@ -74,13 +74,15 @@ export const serverMoves = mysqlTable('server_moves', {
   savedBytes: bigint('saved_bytes', { mode: 'number' }),
 })
 
-/** The move of a volume to another cell; its operation has the kind `volume-move`. */
+/** The move of a volume to another cell, or to another store of its cell; its operation has the kind `volume-move`. */
 export const volumeMoves = mysqlTable(
   'volume_moves',
   {
     operationId: uuid('operation_id').primaryKey(),
     volumeId: uuid('volume_id').notNull(),
     toCellId: uuid('to_cell_id').notNull(),
+    /** The store of its cell that it was to go to, by name or id; null: any, of the cell `toCellId`. */
+    toStore: text255('to_store'),
     /** In which the other cell is asked for it. */
     attempt: int('attempt').notNull(),
     /** An operator has cancelled it: the volume stays where it is. */

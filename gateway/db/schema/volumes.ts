@@ -14,6 +14,8 @@ export const volumes = mysqlTable(
     description: text255('description'),
     metadata: json('metadata').$type<Readonly<Record<string, string>>>().notNull(),
     typeId: uuid('type_id'),
+    /** The type that it gets once it is in another store, for which the quota counts it as well; null: it keeps its own. */
+    nextTypeId: uuid('next_type_id'),
     /** The extra specs of its type when it was created. */
     specs: json('specs').$type<Readonly<Record<string, string>>>().notNull(),
     /** The zone that was asked for until a cell has it; null: any. */

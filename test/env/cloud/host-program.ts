@@ -34,10 +34,9 @@ export async function hostProgram(
       COMPUTE_LOG_LEVEL: 'error',
       ...options.compute,
       ...Object.fromEntries(
-        Object.entries(options.driver ?? {}).map(([name, value]) => [
-          `COMPUTE_DRIVER_${name.toUpperCase()}`,
-          value,
-        ]),
+        Object.entries({ ...options.driver, ...options.driverOf?.[host.name] }).map(
+          ([name, value]) => [`COMPUTE_DRIVER_${name.toUpperCase()}`, value],
+        ),
       ),
     },
     wires: ['COMPUTE_NATS_URL'],

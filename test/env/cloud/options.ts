@@ -8,6 +8,8 @@ export interface CloudOptions {
   readonly hostsPerCell?: number
   /** Settings of every host's fake driver, such as `vcpus`. */
   readonly driver?: Readonly<Record<string, string>>
+  /** More of them, by the name of the host. */
+  readonly driverOf?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** More settings of every gateway, and of every cell process. */
   readonly gateway?: Readonly<Record<string, string>>
   readonly cell?: Readonly<Record<string, string>>
