@@ -40,6 +40,7 @@ import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
 import {
   snapshotVolumes,
+  volumeBoxKey,
   volumeCreate,
   volumeDelete,
   volumeExtend,
@@ -97,6 +98,7 @@ const HANDLERS: Handlers = {
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,
   'volume.upload': volumeUpload,
+  'volume.box-key': volumeBoxKey,
   'volume.revert': volumeRevert,
   'volume.migrate': volumeMigrate,
   'snapshot.volumes': snapshotVolumes,

@@ -7,6 +7,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
+import { type BoxKeys, boxKeysOf } from './sealed-box.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -14,6 +15,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 /** Keeps this key apart from others made of the same material. */
 const INFO = 'weir sealed secrets v1'
+const BOX_INFO = 'weir box keys v1'
 
 /** Seals secrets that must be kept, so that a copy of the database alone does not tell them. */
 export class Secrets {
@@ -37,6 +39,16 @@ export class Secrets {
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
     const body = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
     return `v1.${this.#current}.${body}`
+  }
+
+  /** Keys by which others seal secrets for who holds this one, always the same for a purpose; of each key that is held. */
+  boxKeys(purpose: string): readonly [BoxKeys, ...BoxKeys[]] {
+    const made = (id: string) => {
+      const bytes = hkdfSync('sha256', this.#keys.get(id)!, purpose, BOX_INFO, KEY_BYTES)
+      return boxKeysOf(Buffer.from(bytes))
+    }
+    const others = [...this.#keys.keys()].filter((id) => id !== this.#current)
+    return [made(this.#current), ...others.map(made)]
   }
 
   /** Throws when it was not sealed here, for this purpose, with a key still held. */

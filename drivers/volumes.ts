@@ -32,9 +32,15 @@ export interface Volumes {
   snapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**
    * The volume's content of one moment, as an image without a backing file, also of a volume that a guest of this host
-   * uses. Throws as `snapshot`, `no-capacity` where a copy finds no room, and `unsupported` for an encrypted volume.
+   * uses. Throws as `snapshot`, `no-capacity` where a copy finds no room, and `unsupported` for an encrypted volume unless it is
+   * to be `isSealed`: then the image holds the content as it is encrypted, and no guest may have the volume.
    */
-  export(volume: VolumeRef, format: VolumeFormat, signal: AbortSignal): Promise<DiskImage>
+  export(
+    volume: VolumeRef,
+    format: VolumeFormat,
+    signal: AbortSignal,
+    how?: { readonly isSealed?: boolean | undefined },
+  ): Promise<DiskImage>
   /**
    * Afterwards the volume has the content of its snapshot, and its size still; what came after the snapshot's end is zeros.
    * A failure leaves it as it was. Throws `conflict` while a guest has it, `not-found`, and `no-capacity` where a copy
@@ -160,6 +166,8 @@ export interface VolumeSpec extends VolumeRef {
   /** The content to begin with; absent: zeros, and noise where it is encrypted. */
   readonly from?:
     | { readonly image: VolumeImage }
+    /** The content of the volume itself, as `export` has it of an encrypted one; its own key opens it. */
+    | { readonly sealedImage: VolumeImage }
     | { readonly volume: VolumeId }
     | { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId }
     /** One of this host, of the same volume in another store: if the volume is encrypted, it has the same key. */

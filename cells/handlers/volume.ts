@@ -29,6 +29,7 @@ import { atWork, type VolumeTaskParams } from '../conductor/sagas/volume-task.ts
 import { readFeedState } from '../db/feed.ts'
 import { readStores } from '../db/stores.ts'
 import { copiesOfVolume } from '../db/volume-copies.ts'
+import { findVolumeKeys, type SealedVolumeKey } from '../db/volume-keys.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
 import {
@@ -41,7 +42,12 @@ import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
-import { newVolumeKey } from '../volumes/volume-keys.ts'
+import {
+  boxKeyFor,
+  newVolumeKey,
+  receivedVolumeKey,
+  sealedForCell,
+} from '../volumes/volume-keys.ts'
 import { hasStarted } from './has-started.ts'
 
 /** The volume may change between being read and being taken, as often as others act on it meanwhile. */
@@ -126,7 +132,6 @@ async function accept(
   stores: readonly Store[],
 ): Promise<Extract<VolumeCreateAnswer, { outcome: 'accepted' }>> {
   const store = stores.find(({ id }) => id === place.storeId)!
-  const { volumeId } = operation
   const { encryption } = volume
   const params: CreateVolumeParams = {
     operation,
@@ -134,7 +139,7 @@ async function accept(
     sizeGb: volume.sizeGb,
     place,
     ...(source && { source }),
-    ...(encryption && { encryption, key: newVolumeKey(conductor.secrets, volumeId as VolumeId) }),
+    ...(encryption && { encryption, key: keyFor(conductor, operation, volume) }),
     limitGb: promiseLimitGb(store, conductor.storeRatio),
     startedAt: conductor.clock.now(),
   }
@@ -147,6 +152,17 @@ async function accept(
     before: (tx) => queueVolumeAttempt(tx, operation, { outcome: 'accepted', reason: null }),
   })
   return { outcome: 'accepted', view: volumeView(creating(params, id)) }
+}
+
+/** One that moves here brings its key; another volume gets its own. Throws `invalid` for a key that was sealed for another cell. */
+function keyFor(
+  { secrets }: Pick<Conductor, 'secrets'>,
+  operation: VolumeAttemptRef,
+  { source }: CellAsk<'volume.create'>['volume'],
+): SealedVolumeKey {
+  if (source?.kind === 'sealed-image')
+    return receivedVolumeKey(secrets, operation, source.sealedKey)
+  return newVolumeKey(secrets, operation.volumeId as VolumeId)
 }
 
 /** The store with the hosts that reach it. */
@@ -249,19 +265,36 @@ export async function volumeExtend(
   throw new Failure('unavailable', 'The volume is changing too fast to be extended.')
 }
 
-/** Afterwards the volume's content is on its way into the image. Throws `conflict` in a state that forbids it. */
+/**
+ * Afterwards the volume's content is on its way into the image; that of an encrypted one only encrypted, and with the key for the
+ * cell that is named. Throws `conflict` in a state that forbids it.
+ */
 export async function volumeUpload(
   cell: Cell,
-  { operation, target, diskFormat, serverId }: CellAsk<'volume.upload'>,
+  { operation, target, diskFormat, serverId, sealFor }: CellAsk<'volume.upload'>,
   work: WorkContext,
 ): Promise<CellAnswer<'volume.upload'>> {
   const { conductor } = cell
   const hostId = await hostOfServer(conductor.db, serverId)
+  const [key] =
+    sealFor === undefined ? [] : await findVolumeKeys(conductor.db, [operation.volumeId], null)
   const order = {
     ...{ diskFormat, sealedTarget: sealedTarget(conductor, target) },
     ...(hostId !== undefined && { hostId }),
+    ...(key && { isSealed: true as const }),
   }
-  return begin(cell, operation, { saga: uploadVolumeSaga, state: 'uploading', order, work })
+  const task = { saga: uploadVolumeSaga, state: 'uploading', order, work } as const
+  const { view } = await begin(cell, operation, task)
+  if (key === undefined || sealFor === undefined) return { view }
+  return { view, sealedKey: sealedForCell(conductor.secrets, key, sealFor) }
+}
+
+/** The public half of the key by which another cell seals that of a volume which is to come. */
+export async function volumeBoxKey(
+  { conductor }: Cell,
+  { operation }: CellAsk<'volume.box-key'>,
+): Promise<CellAnswer<'volume.box-key'>> {
+  return { publicKey: boxKeyFor(conductor.secrets, operation) }
 }
 
 /** Afterwards the volume is being given the content of its snapshot. Throws `conflict` in a state that forbids it. */

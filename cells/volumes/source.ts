@@ -12,7 +12,7 @@ export type VolumeContent =
   /** As it is now, or as a snapshot of it has it. */
   | { readonly volumeId: VolumeId; readonly snapshotId?: VolumeSnapshotId }
   /** The image with its ticket, which is a secret. */
-  | { readonly sealedImage: string }
+  | { readonly sealedImage: string; readonly isEncrypted?: true }
 
 type ImageOfVolume = Extract<VolumeSource, { readonly kind: 'image' }>['image']
 
@@ -37,7 +37,8 @@ export function contentForHost(
   content: VolumeContent,
 ): ContentForHost {
   if ('volumeId' in content) return content
-  return { image: JSON.parse(secrets.open(content.sealedImage, SEALED_FOR)) as ImageOfVolume }
+  const image = JSON.parse(secrets.open(content.sealedImage, SEALED_FOR)) as ImageOfVolume
+  return content.isEncrypted === true ? { sealedImage: image } : { image }
 }
 
 /** Finds the source that the request names, in this cell. */
@@ -46,9 +47,11 @@ export async function findSource(
   { source, sizeGb }: Pick<VolumeRequest, 'source' | 'sizeGb'>,
 ): Promise<FoundSource> {
   if (source === undefined) return { outcome: 'found', source, sourceStoreId: null, hostId: null }
-  if (source.kind === 'image') {
+  if (source.kind === 'image' || source.kind === 'sealed-image') {
     const sealedImage = secrets.seal(JSON.stringify(source.image), SEALED_FOR)
-    return { outcome: 'found', source: { sealedImage }, sourceStoreId: null, hostId: null }
+    const isEncrypted = source.kind === 'sealed-image' && ({ isEncrypted: true } as const)
+    const content = { sealedImage, ...isEncrypted }
+    return { outcome: 'found', source: content, sourceStoreId: null, hostId: null }
   }
   if (source.kind === 'snapshot') return findSnapshotSource(db, source, sizeGb)
   const volume = await findVolume(db, source.volumeId as VolumeId)

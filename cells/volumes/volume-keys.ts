@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { VolumeId } from '#common/ids.ts'
+import { type BoxKeys, openWith, sealFor } from '#common/sealed-box.ts'
 import type { Secrets } from '#common/secrets.ts'
+import type { VolumeAttemptRef } from '#openapi/wire/cell-volume.ts'
 import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import type { VolumeKeys } from '#openapi/wire/volume.ts'
 import type { HostOperation } from '#openapi/wire.ts'
@@ -16,6 +18,53 @@ const KEY_BYTES = 32
 export function newVolumeKey(secrets: Secrets, volumeId: VolumeId): SealedVolumeKey {
   const sealed = secrets.seal(randomBytes(KEY_BYTES).toString('hex'), purpose(volumeId))
   return { volumeId, sealed }
+}
+
+/** The public half of the key by which another cell seals that of a volume which comes in this attempt. */
+export function boxKeyFor(
+  secrets: Secrets,
+  coming: Pick<VolumeAttemptRef, 'volumeId' | 'attempt'>,
+) {
+  return secrets.boxKeys(boxPurpose(coming))[0].publicKey
+}
+
+/** The key of a volume of this cell, for the cell with this public key alone, where it comes in this attempt. Throws `invalid`. */
+export function sealedForCell(
+  secrets: Secrets,
+  { volumeId, sealed }: SealedVolumeKey,
+  { publicKey, attempt }: { readonly publicKey: string; readonly attempt: number },
+): string {
+  const key = secrets.open(sealed, purpose(volumeId))
+  return sealFor(publicKey, key, boxPurpose({ volumeId, attempt }))
+}
+
+/** The key of a volume that comes in this attempt, as this cell keeps it. Throws `invalid` for one that was sealed for another. */
+export function receivedVolumeKey(
+  secrets: Secrets,
+  coming: Pick<VolumeAttemptRef, 'volumeId' | 'attempt'>,
+  sealedKey: string,
+): SealedVolumeKey {
+  const volumeId = coming.volumeId as VolumeId
+  const [current, ...others] = secrets.boxKeys(boxPurpose(coming))
+  const opener = others.find((keys) => canOpen(keys, sealedKey, coming)) ?? current
+  const key = openWith(opener, sealedKey, boxPurpose(coming))
+  return { volumeId, sealed: secrets.seal(key, purpose(volumeId)) }
+}
+
+function canOpen(
+  keys: BoxKeys,
+  sealedKey: string,
+  coming: Pick<VolumeAttemptRef, 'volumeId' | 'attempt'>,
+): boolean {
+  try {
+    return openWith(keys, sealedKey, boxPurpose(coming)) !== ''
+  } catch {
+    return false
+  }
+}
+
+function boxPurpose({ volumeId, attempt }: Pick<VolumeAttemptRef, 'volumeId' | 'attempt'>): string {
+  return `key of volume ${volumeId} in attempt ${attempt}`
 }
 
 /** What a host is asked, with the keys that it needs for that. Hosts keep none. */

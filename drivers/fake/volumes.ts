@@ -42,8 +42,10 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       onVolume('extendVolume', volume, signal, () => grow(host, folder, volume, bytes)),
     snapshot: (volume, snapshot, signal) =>
       onVolume('snapshotVolume', volume, signal, () => keep(host, folder, volume, snapshot)),
-    export: (volume, _format, signal) =>
-      onVolume('exportVolume', volume, signal, () => exported(host, folder, volume)),
+    export: (volume, _format, signal, how) =>
+      onVolume('exportVolume', volume, signal, () =>
+        exported(host, folder, volume, how?.isSealed === true),
+      ),
     revert: (volume, snapshot, signal) =>
       onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
     destroySnapshot: (volume, snapshot, signal) =>
@@ -104,10 +106,10 @@ function keep(
 }
 
 /** The content is raw whatever format is asked for, and says so. */
-function exported(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef) {
+function exported(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef, isSealed: boolean) {
   refuseLacking(host, folder, 'copy', id)
   const { bytes } = folder.get(id)
-  if (folder.isEncrypted(id))
+  if (folder.isEncrypted(id) && !isSealed)
     throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   return simulatedDisk(`fake volume ${id} of ${bytes} bytes`)
 }
@@ -240,7 +242,7 @@ function sizeOf(folder: VolumeFolder, { bytes, from }: VolumeSpec): number {
   if (from === undefined) return bytes
   if ('image' in from) return Math.max(bytes, from.image.sizeBytes)
   // The copy of what has no content has none.
-  if ('copy' in from) return bytes
+  if ('copy' in from || 'sealedImage' in from) return bytes
   const source = folder.get(from.volume as VolumeId)
   folder.unlock(source.id)
   if ('snapshot' in from && !source.snapshots.includes(from.snapshot))

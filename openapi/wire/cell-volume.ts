@@ -55,6 +55,16 @@ export const VolumeSource = Type.Union([
       ...ImageLabels,
     }),
   }),
+  /** The encrypted content of the volume itself, from another cell, with the key that opens it, sealed for this one. */
+  Type.Object({
+    kind: Type.Literal('sealed-image'),
+    image: Type.Object({
+      ...Type.Omit(ImageFile, ['cache']).properties,
+      diskFormat: Type.String(),
+      ...ImageLabels,
+    }),
+    sealedKey: Type.String(),
+  }),
   Type.Object({
     kind: Type.Literal('volume'),
     volumeId: Uuid,
@@ -171,8 +181,16 @@ export const VOLUME_OPERATIONS = {
       diskFormat: OneOf(UPLOAD_FORMATS),
       /** The server that uses it, through whose host its content is of one moment; absent: none does. */
       serverId: Type.Optional(Uuid),
+      /** Of an encrypted volume that moves to another cell: that cell's answer to `volume.box-key`. Its content goes encrypted. */
+      sealFor: Type.Optional(Type.Object({ publicKey: Type.String(), attempt: Type.Integer() })),
     }),
-    answer: Type.Object({ view: VolumeView }),
+    /** `sealedKey`: the key of the volume, which the other cell alone can open. */
+    answer: Type.Object({ view: VolumeView, sealedKey: Type.Optional(Type.String()) }),
+  },
+  /** The public half of a key by which another cell seals that of an encrypted volume, which is to come in this attempt. */
+  'volume.box-key': {
+    ask: Type.Object({ operation: VolumeAttemptRef }),
+    answer: Type.Object({ publicKey: Type.String() }),
   },
   /**
    * Afterwards the volume is being given the content of its snapshot; it is `available` again once that is over, with the

@@ -61,6 +61,14 @@ export const VolumeSource = Type.Union([
   Type.Object({
     image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String(), ...ImageLabels }),
   }),
+  /** The encrypted content of the volume itself, which its own key opens. */
+  Type.Object({
+    sealedImage: Type.Object({
+      ...ImageFile.properties,
+      diskFormat: Type.String(),
+      ...ImageLabels,
+    }),
+  }),
   /** Its content of now, or of a snapshot. */
   Type.Object({ volumeId: Uuid, snapshotId: Type.Optional(Uuid) }),
   /** A copy that the host has, of so many bytes. */
@@ -90,6 +98,8 @@ export const VolumeExport = Type.Object({
   operation: VolumeOperationRef,
   target: ImageTarget,
   diskFormat: OneOf(UPLOAD_FORMATS),
+  /** True: of an encrypted volume, whose content goes encrypted. */
+  isSealed: Type.Optional(Type.Boolean()),
 })
 
 /** The host makes a copy of the volume, which it keeps for those that read it. */

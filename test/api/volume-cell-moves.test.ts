@@ -214,14 +214,6 @@ test('what cannot be moved is refused with the reason, and stays as it is', asyn
   expect((await demo.post(path, { cell: south.name })).status).toBe(403)
   expect((await admin.post(path, {})).status).toBe(400)
 
-  const { body: made } = await admin.post(`${ROOT}/types`, { volume_type: { name: 'sealed' } })
-  const sealedType = `${ROOT}/types/${(made['volume_type'] as Body).id}`
-  const encryption = { provider: 'luks', control_location: 'front-end' }
-  expect((await admin.post(`${sealedType}/encryption`, { encryption })).status).toBe(200)
-  const sealed = await volume({ volume_type: 'sealed' })
-  expect(await refusal(south.name, sealed)).toContain('its key does not leave its cell')
-  await demo.delete(`${ROOT}/volumes/${sealed}`)
-
   const { body } = await demo.post(`${ROOT}/snapshots`, { snapshot: { volume_id: id } })
   const snapshot = `${ROOT}/snapshots/${(body['snapshot'] as Body).id}`
   await waitFor('the snapshot', async () => {

@@ -147,7 +147,7 @@ test('its content becomes no image and no other encryption, except that of a vol
   const loud = await demo.post(`${ROOT}/volumes/${id}/action`, upload)
   expect([loud.status, JSON.stringify(loud.body)]).toEqual([
     400,
-    expect.stringContaining(`Volume ${id} is encrypted, and its key does not leave its cell`),
+    expect.stringContaining(`Volume ${id} is encrypted, and its key stays with it`),
   ])
   for (const [each, new_type] of [
     [id, 'plain'],

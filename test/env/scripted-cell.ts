@@ -242,6 +242,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.create':
       case 'volume.delete':
       case 'volume.extend':
+      case 'volume.box-key':
       case 'volume.upload':
       case 'volume.revert':
       case 'volume.migrate':

@@ -1,12 +1,13 @@
 import { eq } from 'drizzle-orm'
 import { expect } from 'vitest'
+import { Failure } from '#common/errors.ts'
 import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import type { MoveVolumeParams } from '#gateway/app/sagas/move-volume.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
-import type { VolumeStatus } from '#gateway/app/volumes/volume.ts'
+import type { Volume, VolumeStatus } from '#gateway/app/volumes/volume.ts'
 import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { operations } from '#gateway/db/schema/operations.ts'
@@ -61,7 +62,7 @@ export class VolumeMoveWorld implements AsyncDisposable {
   }
 
   /** A volume of the northern cell, and its move to the southern. */
-  async movable(): Promise<MoveVolumeParams> {
+  async movable(encryption: Volume['encryption'] = null): Promise<MoveVolumeParams> {
     const { env, north, south } = this
     const projectId = this.#projectId
     const id = newId<VolumeId>()
@@ -70,7 +71,7 @@ export class VolumeMoveWorld implements AsyncDisposable {
         ...{ id, projectId, userId: 'user', name: null, description: null, metadata: {} },
         ...{ typeId: null, specs: {}, zone: 'nova', sizeGb: 3, isBootable: false },
         ...{ isMultiattach: false, source: null, imageMetadata: null, cellId: north.id },
-        ...{ status: 'available', encryption: null, fault: null, sagaId: null },
+        ...{ status: 'available', encryption, fault: null, sagaId: null },
       })
       await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, gigabytes: 3 })
     })
@@ -162,11 +163,19 @@ export class VolumeMoveWorld implements AsyncDisposable {
     const gone = new Set<string>()
     this.held.set(cell, has)
     cell.overrides = {
-      'volume.upload': async ({ operation, target }) => {
+      'volume.box-key': ({ operation }) => ({ publicKey: boxKey(cell, operation) }),
+      'volume.upload': async ({ operation, target, sealFor }) => {
         await this.#fillImage(target.imageId, operation.volumeId)
-        return { view: viewOf(operation.volumeId, operation.attempt, { version: 4 }) }
+        const view = viewOf(operation.volumeId, operation.attempt, { version: 4 })
+        return { view, ...(sealFor && { sealedKey: `for ${sealFor.publicKey}` }) }
       },
-      'volume.create': ({ operation: { volumeId, attempt } }) => {
+      'volume.create': ({ operation, volume }) => {
+        const { volumeId, attempt } = operation
+        const { encryption, source } = volume
+        const key = source?.kind === 'sealed-image' ? source.sealedKey : undefined
+        // As a cell, which has no other way to the content.
+        if (key !== (encryption && `for ${boxKey(cell, operation)}`))
+          throw new Failure('invalid', 'What was sealed for this cell cannot be opened.')
         if (this.refusal !== undefined) return { outcome: 'refused', reason: this.refusal }
         if (gone.has(`${volumeId} ${attempt}`)) return { outcome: 'deleted' }
         if (has.get(volumeId) !== attempt) this.#made.push(`${volumeId} ${attempt}`)
@@ -202,4 +211,11 @@ function viewOf(volumeId: string, attempt: number, change: Partial<VolumeView> =
     ...{ volumeId, attempt, version: 2, state: 'available', sizeGb: 3, storeId: 's' },
     ...{ storeName: 's', zone: 'nova', fault: null, updatedAt: 1, ...change },
   }
+}
+
+function boxKey(
+  { name }: ScriptedCell,
+  { volumeId, attempt }: { readonly volumeId: string; readonly attempt: number },
+): string {
+  return `${name} ${volumeId} ${attempt}`
 }

@@ -40,10 +40,11 @@ const movable = () => world.movable()
 const operationOf = (params: MoveVolumeParams) => world.operationOf(params)
 const expectIn: VolumeMoveWorld['expectIn'] = (...args) => world.expectIn(...args)
 
-/** Those with a server take longer. */
+/** Those with a server take longer; of an encrypted one the key goes along. */
 const USERS = (
   [
     ['no server uses', movable, 'available'],
+    ['is encrypted', () => world.movable({ keyBits: 256 }), 'available'],
     ['its server takes along', () => world.carried(), 'in-use'],
   ] as const
 ).filter(([user]) => isFullRun || user === 'no server uses')

@@ -25,7 +25,7 @@ describe.skipIf(why !== undefined)(
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'weir-contents-'))
       checkout = new Checkout()
-      await checkout.succeed('up', '--driver', 'libvirt', '--cells', '2')
+      await checkout.succeed('up', '--driver', 'libvirt', '--cells', '2', '--hosts', '2')
     }, 300_000)
     afterAll(async () => {
       await checkout?.[Symbol.asyncDispose]()
@@ -41,23 +41,63 @@ describe.skipIf(why !== undefined)(
       }
       return (await program('openstack', args, { env, timeout: COMMAND_MS })).stdout
     }
-    const show = async () =>
-      JSON.parse(await openstack('volume', 'show', 'data', '-f', 'json')) as Readonly<
+    const show = async (name: string) =>
+      JSON.parse(await openstack('volume', 'show', name, '-f', 'json')) as Readonly<
         Record<string, unknown>
       >
-    const statusOf = async () => (await show())['status']
-    /** The volume's file in the store of the cell's host. */
-    const fileIn = (cell: string, id: string) => {
-      const path = join(checkout.home, 'hosts', `${cell}-1`, '**', `weir-*-${id}`)
-      return globSync(path)[0]
+    const available = async (name: string) => {
+      const statusOf = async () => (await show(name))['status']
+      await expect.poll(statusOf, poll).toBe('available')
+      return String((await show(name))['id'])
     }
+    const adminShow = async (name: string) =>
+      JSON.parse(
+        await openstack(
+          '--os-cloud',
+          'weir-admin',
+          'volume',
+          'show',
+          await idOf(name),
+          '-f',
+          'json',
+        ),
+      ) as Readonly<Record<string, unknown>>
+    const idOf = async (name: string) => String((await show(name))['id'])
+    const weir = (...args: readonly string[]) =>
+      checkout.succeed(...args, '--os-cloud', 'weir-admin')
+    /** The volume's files in the stores of the cell's hosts. */
+    const filesIn = (cell: string, id: string) =>
+      globSync(join(checkout.home, 'hosts', `${cell}-*`, '**', `weir-*-${id}*`))
     const contentOf = async (path: string, name: string) => {
       const copy = join(folder, name)
       await program('qemu-img', ['convert', '-O', 'raw', path, copy], { timeout: COMMAND_MS })
       return copy
     }
 
-    test('a volume has every byte in the other cell, and nothing of it is left in the former', async () => {
+    /** A volume of the northern cell with an image, and with more at its very end and past what the image has. */
+    async function written(name: string): Promise<string> {
+      await expectStores()
+      const where = ['--size', '1', '--image', 'tiny', '--availability-zone', 'north']
+      await openstack('volume', 'create', ...where, name)
+      const id = await available(name)
+      const [file = ''] = filesIn('north', id)
+      const { stdout } = await program('qemu-img', ['info', '--output=json', file])
+      const { format } = JSON.parse(stdout) as { readonly format: string }
+      for (const [pattern, at] of [
+        ['0xa5', '1023M'],
+        ['0x5a', '600M'],
+      ] as const)
+        await program('qemu-io', ['-f', format, '-c', `write -P ${pattern} ${at} 1M`, file])
+      return id
+    }
+
+    async function expectSame(before: string, cell: string, id: string, name: string) {
+      const files = filesIn(cell, id)
+      expect(files).toHaveLength(1)
+      expect((await program('cmp', [before, await contentOf(files[0]!, name)])).stdout).toBe('')
+    }
+
+    async function expectStores(): Promise<void> {
       const pools = async () => {
         const path = '/volume/v3/scheduler-stats/get_pools'
         const admin = await checkout.signIn('weir-admin')
@@ -65,35 +105,71 @@ describe.skipIf(why !== undefined)(
           method: 'GET',
           path,
         })
-        return new Set(pools.map(({ name }) => name.split('@')[0]))
+        return pools.map(({ name }) => name.split('@')[0]).toSorted()
       }
-      await expect.poll(pools, poll).toEqual(new Set(['north', 'south']))
-      const where = ['--size', '1', '--image', 'tiny', '--availability-zone', 'north']
-      await openstack('volume', 'create', ...where, 'data')
-      await expect.poll(statusOf, poll).toBe('available')
-      const id = String((await show())['id'])
-      const former = fileIn('north', id)!
-      const { stdout } = await program('qemu-img', ['info', '--output=json', former])
-      const { format } = JSON.parse(stdout) as { readonly format: string }
-      // At its very end, which nothing else has written, and past what the image has.
-      for (const [pattern, at] of [
-        ['0xa5', '1023M'],
-        ['0x5a', '600M'],
-      ] as const)
-        await program('qemu-io', ['-f', format, '-c', `write -P ${pattern} ${at} 1M`, former])
-      const before = await contentOf(former, 'before')
+      await expect.poll(pools, poll).toEqual(['north', 'north', 'south', 'south'])
+    }
 
-      await checkout.succeed(
-        ...['volume', 'move', 'data', '--cell', 'south', '--wait', '--os-cloud', 'weir-admin'],
-      )
+    test('a volume has every byte in the other cell, and nothing of it is left in the former', async () => {
+      const id = await written('data')
+      const before = await contentOf(filesIn('north', id)[0]!, 'before')
 
-      const after = await contentOf(fileIn('south', id)!, 'after')
-      expect((await program('cmp', [before, after])).stdout).toBe('')
-      expect(await show()).toMatchObject({ id, status: 'available', availability_zone: 'south' })
-      await expect.poll(() => existsSync(former), poll).toBe(false)
+      await weir('volume', 'move', 'data', '--cell', 'south', '--wait')
+
+      await expectSame(before, 'south', id, 'after')
+      expect(await show('data')).toMatchObject({
+        ...{ id, status: 'available', availability_zone: 'south' },
+      })
+      await expect.poll(() => filesIn('north', id), poll).toEqual([])
 
       await openstack('volume', 'delete', 'data')
-      await expect.poll(() => fileIn('south', id), poll).toBeUndefined()
+      await expect.poll(() => filesIn('south', id), poll).toEqual([])
     }, 600_000)
+
+    test('a volume has every byte in the store of another host, and nothing of it is left in the former', async () => {
+      const id = await written('roaming')
+      const [file = ''] = filesIn('north', id)
+      const before = await contentOf(file, 'roaming-before')
+      const store = String((await adminShow('roaming'))['os-vol-host-attr:host']).split('@')[1]!
+
+      await weir('volume', 'move', 'roaming', '--store', store, '--wait')
+
+      await expect.poll(() => existsSync(file), poll).toBe(false)
+      await expectSame(before, 'north', id, 'roaming-after')
+      expect(filesIn('north', id)[0]).not.toBe(file)
+      for (const name of globSync(join(checkout.home, 'hosts', '*', '**', 'volume-copies', '*')))
+        expect.unreachable(`${name} is left`)
+      await openstack('volume', 'delete', 'roaming')
+    }, 600_000)
+
+    test('an encrypted volume has every byte in another store and in another cell', async () => {
+      const plain = await written('plain')
+      const before = await contentOf(filesIn('north', plain)[0]!, 'plain-before')
+      const luks = ['--encryption-provider', 'luks', '--encryption-key-size', '256']
+      const how = ['--encryption-cipher', 'aes-xts-plain64', '--encryption-control-location']
+      const type = ['volume', 'type', 'create', ...luks, ...how, 'front-end', 'sealed']
+      await openstack('--os-cloud', 'weir-admin', ...type)
+      await openstack('volume', 'create', '--source', 'plain', '--type', 'sealed', 'secret')
+      const id = await available('secret')
+      const [former = ''] = filesIn('north', id)
+      expect(former).toMatch(/\.luks$/)
+      const store = String((await adminShow('secret'))['os-vol-host-attr:host']).split('@')[1]!
+
+      await weir('volume', 'move', 'secret', '--store', store, '--wait')
+      await expect.poll(() => existsSync(former), poll).toBe(false)
+      await weir('volume', 'move', 'secret', '--cell', 'south', '--wait')
+
+      await expect.poll(() => filesIn('north', id), poll).toEqual([])
+      const [file = ''] = filesIn('south', id)
+      expect(file).toMatch(/\.luks$/)
+      const { stdout } = await program('qemu-img', ['info', '-U', '--output=json', file])
+      expect((JSON.parse(stdout) as { format: string }).format).toBe('luks')
+      // Only a host with the key can make this one.
+      await openstack('--os-cloud', 'weir-admin', 'volume', 'type', 'create', 'open')
+      await openstack('volume', 'create', '--source', 'secret', '--type', 'open', 'copy')
+      await expectSame(before, 'south', await available('copy'), 'plain-after')
+
+      for (const name of ['plain', 'secret', 'copy']) await openstack('volume', 'delete', name)
+    }, 900_000)
   },
 )

@@ -60,10 +60,10 @@ export function snapshotVolume(
 /** Afterwards the image has the volume's content of one moment. */
 export function exportVolume(
   compute: Compute,
-  { operation, target, diskFormat }: Ask<'volume-export'>,
+  { operation, target, diskFormat, isSealed }: Ask<'volume-export'>,
 ): Promise<HostAnswer> {
   return workOn(compute, operation, RANKS.ordinary, async (volumes, ref, signal) => {
-    await using disk = await volumes.export(ref, diskFormat, signal)
+    await using disk = await volumes.export(ref, diskFormat, signal, { isSealed })
     await compute.images.fill(target, disk, signal)
   })
 }
@@ -124,6 +124,8 @@ function workOn(
 function sourceOf(from: VolumeSource): NonNullable<VolumeSpec['from']> {
   if ('image' in from) return { image: { ...from.image, id: from.image.id as ImageId } }
   if ('copy' in from) return from
+  if ('sealedImage' in from)
+    return { sealedImage: { ...from.sealedImage, id: from.sealedImage.id as ImageId } }
   const volume = from.volumeId as VolumeId
   const { snapshotId } = from
   return snapshotId === undefined

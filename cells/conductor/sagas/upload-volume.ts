@@ -15,6 +15,8 @@ export interface UploadVolumeParams extends VolumeTaskParams {
   /** The image with its ticket, which is a secret. */
   readonly sealedTarget: string
   readonly diskFormat: UploadFormat
+  /** The volume is encrypted, and so is the image; absent: it is not. */
+  readonly isSealed?: true
   /** The host of the guest that uses it; absent: any that reaches its store. */
   readonly hostId?: HostId
 }
@@ -31,14 +33,14 @@ const upload: RemoteStep<Conductor, UploadVolumeParams> = {
   name: 'work',
   forwardOnly: true,
   run: async ({ deps, params, work, sagaId }, signal) => {
-    const { operation, volume, hostId, diskFormat } = params
+    const { operation, volume, hostId, diskFormat, isSealed } = params
     const target = JSON.parse(deps.secrets.open(params.sealedTarget, SEALED_FOR)) as Target
     return workOnStore(deps, {
       host: hostId ?? (await hostOfVolume(deps, volume)),
       operation: 'volume-export',
       payload: {
         operation: { id: operation.id, store: volume.storeId, volumeId: volume.id },
-        ...{ target, diskFormat },
+        ...{ target, diskFormat, ...(isSealed && { isSealed }) },
       },
       work,
       signal,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import { type ImageFormat, imageVirtualSize } from '../../image-header.ts'
 import { VolumeCopies } from '../../volume-copies.ts'
@@ -33,17 +34,26 @@ export async function givenDisk(
   signal: AbortSignal,
 ): Promise<GivenDisk | undefined> {
   if (from === undefined || 'volume' in from) return undefined
-  if ('image' in from) {
-    const format = formatOfSource(from.image)
-    const path = await images.path(from.image, signal)
-    const bytes = await imageVirtualSize(path, format)
-    return { path, format, bytes, disk: { at: inFile(path), format } }
-  }
-  const path = await copies.find(from.copy)
-  const format = 'qcow2'
+  const file = await fileOf(from, { images, copies }, signal)
+  const { path, format } = file
   const bytes = await imageVirtualSize(path, format)
-  if (encryption === undefined) return { path, format, bytes, disk: { at: inFile(path), format } }
-  const inner = { driver: 'qcow2', 'file.driver': 'file', 'file.filename': path } as const
-  const disk = { at: inner, keyOf: id }
-  return { path, format, bytes: bytes - headerBytes(encryption.keyBits), disk }
+  const isSealed = !('image' in from) && encryption !== undefined
+  if (!isSealed) return { ...file, bytes, disk: { at: inFile(path), format } }
+  if (format !== 'qcow2')
+    throw new Failure('invalid', `The encrypted content of volume ${id} is in format ${format}.`)
+  const at = { driver: 'qcow2', 'file.driver': 'file', 'file.filename': path } as const
+  return { ...file, bytes: bytes - headerBytes(encryption.keyBits), disk: { at, keyOf: id } }
+}
+
+type FromFile = Exclude<NonNullable<VolumeSpec['from']>, { readonly volume: VolumeId }>
+
+async function fileOf(
+  from: FromFile,
+  { images, copies }: Pick<LibvirtHost, 'images'> & { readonly copies: VolumeCopies },
+  signal: AbortSignal,
+): Promise<Pick<GivenDisk, 'path' | 'format'>> {
+  if ('copy' in from) return { path: await copies.find(from.copy), format: 'qcow2' }
+  const image = 'image' in from ? from.image : from.sealedImage
+  const format = formatOfSource(image)
+  return { path: await images.path(image, signal), format }
 }

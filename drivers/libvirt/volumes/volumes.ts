@@ -50,10 +50,14 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
       making.run(snapshot, signal, async () => {
         await (await storeOf(store, signal)).snapshot(id, snapshot, signal)
       }),
-    export: ({ store, id }, format, signal) =>
-      making.run(id, signal, async () =>
-        exportVolume(host, await storeOf(store, signal), { id, format }, signal),
-      ),
+    export: ({ store, id }, format, signal, { isSealed = false } = {}) =>
+      making.run(id, signal, async () => {
+        const opened = await storeOf(store, signal)
+        await (isSealed
+          ? refuseUsed(host, opened, { store, id }, signal)
+          : refuseEncrypted(opened, id, signal))
+        return exportVolume(host, opened, { id, format }, signal)
+      }),
     revert: ({ store, id }, snapshot, signal) =>
       volumeLocks.run(id, signal, async () => {
         const opened = await storeOf(store, signal)
@@ -132,9 +136,6 @@ async function exportVolume(
   { id, format }: { readonly id: VolumeId; readonly format: VolumeFormat },
   signal: AbortSignal,
 ): Promise<DiskImage> {
-  await store.sizeOf(id, signal)
-  if ((await store.sourceOf(id, signal)).isEncrypted === true)
-    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   const folder = join(host.stateDirectory, 'exports')
   const path = join(folder, `${id}.${randomUUID()}`)
   const remove = () => removeFile(path)
@@ -154,6 +155,17 @@ async function exportVolume(
     await remove()
     throw storageFailure(error)
   }
+}
+
+/** Throws `unsupported` for an encrypted volume, whose content would leave in the clear, and `not-found`. */
+async function refuseEncrypted(
+  store: VolumeStore,
+  id: VolumeId,
+  signal: AbortSignal,
+): Promise<void> {
+  await store.sizeOf(id, signal)
+  if ((await store.sourceOf(id, signal)).isEncrypted === true)
+    throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
 }
 
 /** Throws `conflict` while a guest has the volume, here or elsewhere. */

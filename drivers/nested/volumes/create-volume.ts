@@ -94,10 +94,10 @@ async function contentOf(
     const imageGb = Math.ceil(from.image.sizeBytes / GIB)
     return { sizeGb: Math.max(sizeGb, imageGb), source: { imageRef } }
   }
-  if ('copy' in from)
+  if ('copy' in from || 'sealedImage' in from)
     throw new Failure(
       'unsupported',
-      'No volume moves to another store of the cloud from a copy: its own Block Storage can move it.',
+      'Volumes of another cloud are not encrypted, and its own Block Storage moves them between its stores.',
     )
   const volume = await getVolume(host, { store, id: from.volume }, signal)
   const atLeast = Math.max(sizeGb, volume.size)

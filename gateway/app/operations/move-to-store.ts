@@ -15,7 +15,7 @@ import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { type MigrateVolumeParams, migrateVolumeSaga } from '../sagas/migrate-volume.ts'
 import { isAllowed } from '../volumes/choose-cell.ts'
-import { unmovable, whyBound } from '../volumes/movable.ts'
+import { unmovable, whyUnmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { findOperation } from './operations.ts'
 
@@ -76,7 +76,7 @@ async function runningTo(
 async function refuseBound({ db }: Compute, volume: Volume): Promise<void> {
   const attachments = await attachmentsOfVolumes(db, [volume.id])
   const { length: snapshots } = await snapshotsOfVolume(db, volume.id)
-  const why = whyBound(volume, { attachments, snapshots })
+  const why = whyUnmovable(volume, { attachments, snapshots })
   if (why !== undefined) throw unmovable(volume, why)
 }
 

@@ -89,6 +89,8 @@ export function askCreate(
     readonly cellId: CellId
     readonly operation: VolumeAttemptRef
     readonly volume: Volume
+    /** The key that opens the content, which is an image and encrypted, sealed for the cell; undefined: it is not. */
+    readonly sealedKey?: string | undefined
     /** The name of a host that is to reach its store; undefined: any. */
     readonly host?: string | undefined
     /** Undefined: it may be in any. */
@@ -96,10 +98,11 @@ export function askCreate(
   },
   work: WorkContext,
 ): Promise<VolumeCreateAnswer> {
-  const { cellId, operation, host, stores = {} } = asked
+  const { cellId, operation, host, sealedKey, stores = {} } = asked
   const { projectId, sizeGb, zone, specs, source, encryption } = asked.volume
   const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
-  const from = source === null ? {} : { source: readable(deps, source, cellId) }
+  const from =
+    source === null ? {} : { source: sealedSource(readable(deps, source, cellId), sealedKey) }
   const near = host === undefined ? {} : { host }
   const sealed = encryption === null ? {} : { encryption }
   const { amongStores, notInStores } = stores
@@ -121,6 +124,11 @@ function readable(
   if (source.kind !== 'image') return source
   const { image } = source
   return { kind: 'image', image: { ...image, ticket: imageTicket(image.id, cellId) } }
+}
+
+function sealedSource(source: VolumeSource, sealedKey: string | undefined): VolumeSource {
+  if (sealedKey === undefined || source.kind !== 'image') return source
+  return { ...source, kind: 'sealed-image', sealedKey }
 }
 
 function settleStep(round: number): LocalStep<ComputeDeps, CreateVolumeParams> {

@@ -12,7 +12,7 @@ import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
-import { unmovable, whyBound } from '../volumes/movable.ts'
+import { unmovable, whyUnmovable } from '../volumes/movable.ts'
 import { chargeType, refundType } from '../volumes/quotas.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { ASKED_MAX, PAUSE_MS, REFUSALS, reachableCell } from './move-volume-wait.ts'
@@ -62,7 +62,7 @@ const mark: LocalStep<ComputeDeps, MigrateVolumeParams> = {
       throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
     const attachments = await attachmentsOfVolumes(tx, [volumeId])
     const { length: snapshots } = await snapshotsOfVolume(tx, volumeId)
-    const why = whyBound(volume, { attachments, snapshots })
+    const why = whyUnmovable(volume, { attachments, snapshots })
     if (why !== undefined) throw unmovable(volume, why)
     const { cellId, storeId, attempt, projectId } = volume
     if (cellId === null || storeId === null) throw unmovable(volume, 'it is in no store.')

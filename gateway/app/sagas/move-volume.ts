@@ -47,7 +47,8 @@ export type MoveCall = StepCall<ComputeDeps, MoveVolumeParams>
 /** The operation, where the volume is, and where it is to be. */
 export type Marked = { readonly operationId: string; readonly from: Target; readonly to: Target }
 type Assigned = MoveOutcome<{ readonly source: Extract<StoredSource, { kind: 'image' }> }>
-type Saved = MoveOutcome<object>
+/** `sealedKey`: of an encrypted volume, which the other cell alone can open. */
+type Saved = MoveOutcome<{ readonly sealedKey?: string }>
 type Content = { readonly view: VolumeView; readonly trace: Trace | null }
 type Made = MoveOutcome<Content>
 
@@ -89,7 +90,7 @@ const UNEXPECTED = 'The move ended unexpectedly.'
 function askUpload(call: MoveCall, signal: AbortSignal): Promise<Saved> {
   const { deps, params, work } = call
   const { uploadId, volumeId, order } = params
-  const { from } = call.output<Marked>('mark')!
+  const { from, to } = call.output<Marked>('mark')!
   return untilMoved(call, from.cellId, {
     message: 'Its content is being saved.',
     signal,
@@ -99,14 +100,31 @@ function askUpload(call: MoveCall, signal: AbortSignal): Promise<Saved> {
       const operation = { id: uploadId, volumeId, attempt: from.attempt }
       const ticket = deps.images.fillTicket(order.imageId, from.cellId)
       const target = { imageId: order.imageId, ticket }
-      const asked = { operation, target, diskFormat: 'qcow2' } as const
-      const { view } = await deps.askCell(cell, 'volume.upload', asked, { work })
+      const asked = {
+        operation,
+        target,
+        diskFormat: 'qcow2',
+        ...(await sealing(call, to)),
+      } as const
+      const { view, sealedKey } = await deps.askCell(cell, 'volume.upload', asked, { work })
       if (view.state === 'uploading') return undefined
       return view.fault === null
-        ? { outcome: 'done' }
+        ? { outcome: 'done', ...(sealedKey !== undefined && { sealedKey }) }
         : { outcome: 'failed', reason: `Its content was not saved: ${view.fault}` }
     },
   })
+}
+
+/** For whom the cell of an encrypted volume seals its key, so that it passes through here closed; empty for another volume. */
+async function sealing({ deps, params, work }: MoveCall, to: Target) {
+  const { volumeId, uploadId: id } = params
+  const volume = await findVolume(deps.db, volumeId)
+  if (volume === undefined || volume.encryption === null) return {}
+  const { cellId, attempt } = to
+  const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
+  const operation = { id, volumeId, attempt }
+  const { publicKey } = await deps.askCell(cell, 'volume.box-key', { operation }, { work })
+  return { sealFor: { publicKey, attempt } }
 }
 
 const save: RemoteStep<ComputeDeps, MoveVolumeParams> = {
@@ -152,7 +170,10 @@ const create: RemoteStep<ComputeDeps, MoveVolumeParams> = {
     const { deps, params, work } = call
     const { to } = call.output<Marked>('mark')!
     const assigned = call.output<Assigned>('assign')!
-    if (assigned.outcome !== 'done') throw new Error('A move goes on that has failed')
+    const saved = call.output<Saved>('save')!
+    if (assigned.outcome !== 'done' || saved.outcome !== 'done')
+      throw new Error('A move goes on that has failed')
+    const { sealedKey } = saved
     // Only the first answer says how the cell chose a store.
     let trace: Trace | null = null
     return untilMoved<Content>(call, to.cellId, {
@@ -161,11 +182,13 @@ const create: RemoteStep<ComputeDeps, MoveVolumeParams> = {
       ask: async ({ id: cellId }) => {
         const volume = await findVolume(deps.db, params.volumeId)
         if (volume === undefined) return { outcome: 'failed', reason: 'The volume was deleted.' }
+        if (volume.encryption !== null && sealedKey === undefined)
+          return { outcome: 'failed', reason: 'Its cell did not give its key.' }
         const operation = { id: params.createId, volumeId: volume.id, attempt: to.attempt }
         // Its zone is one of the cell that it leaves.
         const wanted = { ...volume, zone: null, source: assigned.source }
-        const { host } = params
-        const answer = await askCreate(deps, { cellId, operation, volume: wanted, host }, work)
+        const asked = { cellId, operation, volume: wanted, host: params.host, sealedKey }
+        const answer = await askCreate(deps, asked, work)
         if ('trace' in answer) trace ??= answer.trace ?? null
         return madeOf(answer, trace)
       },

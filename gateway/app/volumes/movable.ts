@@ -12,21 +12,10 @@ export interface Attached {
 }
 
 /**
- * Why a volume cannot change cells now, with what to do; undefined: it can. `carrier`: the server that takes it along, and
- * has it; null: none does.
+ * Why a volume cannot change cells or stores now, with what to do; undefined: it can. `carrier`: the server that takes it along,
+ * and has it; null: none does.
  */
 export function whyUnmovable(
-  volume: Volume,
-  attached: Attached,
-  carrier: InstanceId | null,
-): string | undefined {
-  if (volume.encryption !== null && !volume.isDeleting && volume.cellId !== null)
-    return 'it is encrypted, and its key does not leave its cell. Create a volume of a type without encryption with it as its source, and move that.'
-  return whyBound(volume, attached, carrier)
-}
-
-/** The same of a volume that is to change stores within its cell. */
-export function whyBound(
   volume: Volume,
   { attachments, snapshots }: Attached,
   carrier: InstanceId | null = null,

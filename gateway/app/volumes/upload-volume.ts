@@ -83,7 +83,7 @@ function refuseEncrypted({ id, encryption }: Volume): void {
   if (encryption === null) return
   throw new Failure(
     'invalid',
-    `Invalid volume: Volume ${id} is encrypted, and its key does not leave its cell, so it cannot become an image. Make a snapshot of it, or create a volume of a type without encryption with it as its source, and upload that.`,
+    `Invalid volume: Volume ${id} is encrypted, and its key stays with it, so it cannot become an image. Make a snapshot of it, or create a volume of a type without encryption with it as its source, and upload that.`,
   )
 }
 

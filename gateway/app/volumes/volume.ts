@@ -22,7 +22,7 @@ export type VolumeStatus = (typeof VOLUME_STATUSES)[number]
 
 /** What a volume's content is made from. The ticket for an image is added for the cell that is asked. */
 export type StoredSource =
-  | Exclude<VolumeSource, { readonly kind: 'image' }>
+  | Exclude<VolumeSource, { readonly kind: 'image' | 'sealed-image' }>
   | { readonly kind: 'image'; readonly image: Omit<OfImage['image'], 'ticket'> }
 
 type OfImage = Extract<VolumeSource, { readonly kind: 'image' }>
