@@ -68,10 +68,10 @@ export function numaParts({ vcpus, memoryMb }: GuestSize, nodes: number): readon
 }
 
 /** A node of the host for each part, no two the same; undefined when there are none. */
-export function nodesFor<T>(
-  parts: readonly NumaPart[],
+export function nodesFor<T, P>(
+  parts: readonly P[],
   nodes: readonly T[],
-  hasRoom: (node: T, part: NumaPart) => boolean,
+  hasRoom: (node: T, part: P) => boolean,
 ): readonly T[] | undefined {
   // A part that finds its node taken has the other part look for another one: the first fit alone misses some solutions.
   const partOn = new Map<number, number>()

@@ -242,6 +242,8 @@ export interface InstanceReport {
   /** Which disk has no room, so that its backend has paused it, for operators; absent: none. Only `list` can know. */
   readonly noSpace?: string
   readonly released?: readonly ReleasedVolume[]
+  /** For each vCPU the NUMA node of the host that it is on; absent: it may be on any. Only `list` can know. */
+  readonly hostNodes?: readonly number[]
 }
 
 export interface HostInventory {
@@ -321,6 +323,8 @@ export interface InstanceSpec {
   readonly asked: GuestConfig
   /** Further properties that the user set, for backends that keep them; absent: none. */
   readonly remarks?: PassthroughAttributes
+  /** For each vCPU the NUMA node of the host that it is to be on; absent: the driver decides. */
+  readonly hostNodes?: readonly number[]
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
 }

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { asksForDedicatedCpus } from '#common/hardware-resources.ts'
+import { divide } from '#common/numa-providers.ts'
 import type { Diagnostics, GuestDiagnostics } from '../guest-diagnostics.ts'
 import type { HostMetrics } from '../host-metrics.ts'
 import type { GuestTopology, Topology } from '../topology.ts'
@@ -65,7 +66,7 @@ function figures({ powerState, hardware, volumes = [] }: FakeGuest): GuestDiagno
   }
 }
 
-/** Guests that ask for CPUs of their own have the first ones, all of them. */
+/** Guests that ask for CPUs of their own have the first ones, all of them, whichever NUMA node those are of. */
 export function fakeTopology(host: FakeHost): Topology {
   return {
     read: (id, signal) =>
@@ -73,11 +74,19 @@ export function fakeTopology(host: FakeHost): Topology {
   }
 }
 
-function topologyOf({ flavor, hardware }: FakeGuest): GuestTopology | null {
-  if (!asksForDedicatedCpus(flavor.extraSpecs, {})) return null
-  const { memoryMb } = hardware
+function topologyOf({ flavor, hardware, hostNodes }: FakeGuest): GuestTopology | null {
+  const isDedicated = asksForDedicatedCpus(flavor.extraSpecs, {})
+  if (!isDedicated && hostNodes === undefined) return null
   const vcpus = Array.from({ length: hardware.vcpus }, (_, vcpu) => vcpu)
-  return { pageKib: null, nodes: [{ vcpus, memoryMb, hostNode: 0, pins: vcpus }] }
+  const byNode = [...Map.groupBy(vcpus, (vcpu) => hostNodes?.[vcpu] ?? 0)]
+  const memory = divide(
+    hardware.memoryMb,
+    byNode.map(([, of]) => of.length),
+  )
+  const nodes = byNode.map(([hostNode, of], place) => {
+    return { vcpus: of, memoryMb: memory[place]!, hostNode, pins: isDedicated ? of : [] }
+  })
+  return { pageKib: null, nodes }
 }
 
 /** Always the same. */

@@ -1,6 +1,7 @@
 import { DEDICATED_CPUS } from '#common/hardware-resources.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { NumaNode } from '#common/numa.ts'
+import { divide } from '#common/numa-providers.ts'
 import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
@@ -61,6 +62,7 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
           id: guest.id,
           powerState: faults.reported(guest, guest.powerState),
           ...(guest.endedWithHost === true ? { endedWithHost: true } : {}),
+          ...(guest.hostNodes && { hostNodes: guest.hostNodes }),
         })),
       ),
     start: (id, signal) =>
@@ -103,15 +105,21 @@ export function createFakeDriver(environment: FakeEnvironment, settings: FakeSet
   }
 }
 
+/** Even shares, so that the nodes have all that the host says it has. */
 function numaOf({ numaNodes, vcpus, memoryMb, resources }: FakeSettings): readonly NumaNode[] {
-  const dedicated = resources.get(DEDICATED_CPUS) ?? 0
-  const share = (amount: number) => Math.floor(amount / numaNodes)
+  const share = (amount: number) => divide(amount, new Array<number>(numaNodes).fill(1))
+  const [shared, dedicated] = [share(vcpus), share(resources.get(DEDICATED_CPUS) ?? 0)]
+  const memory = share(memoryMb)
+  const pages = [...resources].flatMap(([name, mib]) => {
+    const [, kib] = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/.exec(name) ?? []
+    return kib === undefined ? [] : [[kib, share((mib * 1024) / Number(kib))] as const]
+  })
   return Array.from({ length: numaNodes }, (_, id) => ({
     id,
-    cpus: share(vcpus + dedicated),
-    dedicatedCpus: share(dedicated),
-    memoryMb: share(memoryMb),
-    pages: {},
+    cpus: shared[id]! + dedicated[id]!,
+    dedicatedCpus: dedicated[id]!,
+    memoryMb: memory[id]!,
+    pages: Object.fromEntries(pages.map(([kib, counts]) => [kib, counts[id]!])),
   }))
 }
 

@@ -21,6 +21,8 @@ export interface FakeGuest {
   /** The flavor a resize may still go back to. */
   readonly flavorBefore?: FlavorSpec
   readonly hardware: FakeHardware
+  /** For each vCPU the NUMA node of the host; absent: any. */
+  readonly hostNodes?: readonly number[]
   /** Absent: none. */
   readonly volumes?: readonly FakeAttachment[]
   /** What its console showed, newest last, bounded. */

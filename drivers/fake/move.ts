@@ -3,7 +3,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { LiveMove, Move } from '../move.ts'
 import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
-import { refuseShrinking, withFlavor } from './resize.ts'
+import { onNodes, refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
 import { refuseOtherStores, reopenVolumes, withVolumesHere } from './volumes.ts'
 
@@ -38,7 +38,7 @@ export function fakeMove(host: FakeHost): Move {
         if (host.guests.find(spec.id) === undefined) {
           const came = withoutPast(guestThatCame(host, spec.id))
           refuseShrinking(came.flavor, spec.flavor, spec)
-          const here = withVolumesHere(host, withFlavor(came, spec), spec)
+          const here = withVolumesHere(host, withFlavor(host, came, spec), spec)
           host.guests.put(withEvent(here, 'shutdown', 'arrived'))
           host.incoming.delete(spec.id)
         }
@@ -80,7 +80,7 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
     finish: (spec, runs, signal) =>
       host.change('finish', spec.id, signal, () => {
         if (host.guests.find(spec.id) !== undefined) return
-        const came = withVolumesHere(host, guestThatCame(host, spec.id), spec)
+        const came = withVolumesHere(host, onNodes(host, guestThatCame(host, spec.id), spec), spec)
         host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'live-migrated'))
         host.incoming.delete(spec.id)
       }),

@@ -3,6 +3,7 @@ import type { FlavorSpec, InstanceSpec, Resize } from '../driver.ts'
 import { startsFromVolume } from '../volumes.ts'
 import { type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
+import { placedOnNodes } from './host-nodes.ts'
 import { hardwareOf } from './spawn.ts'
 
 export function fakeResize(host: FakeHost): Resize {
@@ -12,7 +13,7 @@ export function fakeResize(host: FakeHost): Resize {
         const guest = host.guests.get(spec.id)
         const { flavor, flavorBefore = flavor } = guest
         refuseShrinking(flavor, spec.flavor, guest)
-        start(host, { ...withFlavor(guest, spec), flavorBefore }, 'resized', runs)
+        start(host, { ...withFlavor(host, guest, spec), flavorBefore }, 'resized', runs)
       }),
     confirm: (id, signal) =>
       host.change('confirmResize', id, signal, () => {
@@ -22,7 +23,7 @@ export function fakeResize(host: FakeHost): Resize {
     revert: (spec, { runs }, signal) =>
       host.changeSlowly('revertResize', spec.id, signal, () => {
         const { flavorBefore: _before, ...guest } = host.guests.get(spec.id)
-        start(host, withFlavor(guest, spec), 'resized back', runs)
+        start(host, withFlavor(host, guest, spec), 'resized back', runs)
       }),
   }
 }
@@ -38,10 +39,17 @@ export function refuseShrinking(
     throw new Failure('invalid', 'Unable to resize disk down.')
 }
 
-/** Its interfaces and config drive stay. */
-export function withFlavor(guest: FakeGuest, spec: InstanceSpec): FakeGuest {
+/** On this host. Its interfaces and config drive stay. */
+export function withFlavor(host: FakeHost, guest: FakeGuest, spec: InstanceSpec): FakeGuest {
   const { vcpus, memoryMb, disks } = hardwareOf(spec)
-  return { ...guest, flavor: spec.flavor, hardware: { ...guest.hardware, vcpus, memoryMb, disks } }
+  const hardware = { ...guest.hardware, vcpus, memoryMb, disks }
+  return { ...onNodes(host, guest, spec), flavor: spec.flavor, hardware }
+}
+
+/** On the NUMA nodes of this host that the spec says. */
+export function onNodes(host: FakeHost, guest: FakeGuest, spec: InstanceSpec): FakeGuest {
+  const { hostNodes: _elsewhere, ...rest } = guest
+  return { ...rest, ...placedOnNodes(host, spec) }
 }
 
 function start(host: FakeHost, guest: FakeGuest, what: string, runs: boolean): void {

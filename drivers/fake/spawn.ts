@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
 import { type FakeHardware, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
+import { placedOnNodes } from './host-nodes.ts'
 import { openVolumes, refuseOtherStores } from './volumes.ts'
 
 /** The image property that says which hypervisor an image is made for; the scheduler filters on it too. */
@@ -47,6 +48,7 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
     flavor,
     image,
     hardware,
+    ...placedOnNodes(host, spec),
     powerState: 'shutdown',
     ...(volumes.length > 0 && { volumes }),
     console: [],

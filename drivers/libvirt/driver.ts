@@ -39,6 +39,7 @@ import { refuseOtherNetworks } from './networks/refuse-other-networks.ts'
 import { nodeCalls } from './node-calls.ts'
 import { libvirtPassword } from './password.ts'
 import type { PassthroughDevices } from './placement/pci-devices.ts'
+import { withHostNodes } from './placement/report-nodes.ts'
 import { libvirtCrashDump, libvirtPause, libvirtSuspend, reboot, start, stop } from './power.ts'
 import { libvirtRebuild } from './rebuild.ts'
 import { libvirtRescue } from './rescue.ts'
@@ -163,7 +164,7 @@ export async function createLibvirtDriver(
 async function list(host: LibvirtHost, signal: AbortSignal) {
   const fullOf = (domain: DomainRef, within: AbortSignal) => noSpaceOf(host, domain, within)
   const reports = await listOwnDomains(host.domains, host.owner, fullOf, signal)
-  return withReleased(host, reports, signal)
+  return withHostNodes(host, await withReleased(host, reports, signal), signal)
 }
 
 /** Does the work until it has succeeded once in this process. */

@@ -35,6 +35,8 @@ export interface DomainSubject {
   readonly projectId: string
   readonly flavor: FlavorSpec
   readonly imageProperties: Readonly<Record<string, string>>
+  /** For each vCPU the NUMA node of the host that it is to be on; absent: it may be on any. */
+  readonly hostNodes?: readonly number[]
 }
 
 export interface RescueRecord {
@@ -52,8 +54,10 @@ export function domainSubject({
   projectId,
   flavor,
   image,
+  hostNodes,
 }: InstanceSpec): DomainSubject {
-  return { displayName, projectId, flavor, imageProperties: image.properties }
+  const subject = { displayName, projectId, flavor, imageProperties: image.properties }
+  return { ...subject, ...(hostNodes && { hostNodes }) }
 }
 
 /** The record of an instance that is new on its host. */

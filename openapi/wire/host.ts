@@ -8,7 +8,7 @@ import { HostNetwork } from './host-network.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
-import { NumaNode } from './numa.ts'
+import { HostNodes, NumaNode } from './numa.ts'
 import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
@@ -82,6 +82,8 @@ export const Inventory = Type.Object({
   resources: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
   /** Its NUMA nodes, taken or not; absent: it has none, or does not say. */
   numa: Type.Optional(Type.Array(NumaNode)),
+  /** Placement has a provider for each of them, with what of the host is theirs; absent: all is the host's. */
+  hasNumaProviders: Type.Optional(Type.Literal(true)),
   /** Whole machines by class; present: nothing but these can be had. The amounts are those of one. */
   machines: Type.Optional(
     Type.Array(
@@ -115,7 +117,7 @@ export const Inventory = Type.Object({
 export type Inventory = Static<typeof Inventory>
 
 /** The part of an inventory that a host's operator decides. */
-export type HostOffer = Pick<Inventory, 'reserved' | 'ratios'>
+export type HostOffer = Pick<Inventory, 'reserved' | 'ratios' | 'hasNumaProviders'>
 
 export const InstancePower = Type.Object({
   id: Uuid,
@@ -137,6 +139,8 @@ export const ReportedGuest = Type.Object({
   noSpace: Type.Optional(Type.String()),
   /** Volumes that it has not any more, though their detach was given up; absent: none. */
   released: Type.Optional(Type.Array(ReleasedVolume)),
+  /** Absent: it may be on any node, or these are no providers of their own. */
+  hostNodes: Type.Optional(HostNodes),
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 

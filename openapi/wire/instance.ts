@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { TASKS, VM_STATES } from '#common/states/instance-states.ts'
+import { HostNodes, NumaAllocation } from './numa.ts'
 import { MacAddress, Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Names the wire operation and the server's incarnation it is about; what a receiver remembers it by. */
@@ -195,6 +196,8 @@ export const InstanceBuild = Type.Object({
   remarks: Type.Optional(PassthroughAttributes),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
   adopts: Type.Optional(Type.Literal(true)),
+  /** Set by a cell for its hosts; absent: the host decides on which of its NUMA nodes the guest is. */
+  hostNodes: Type.Optional(HostNodes),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 
@@ -243,5 +246,7 @@ export const InstanceView = Type.Object({
   imageId: Type.Optional(Uuid),
   /** Absent: its NICs have the MAC addresses of its ports. */
   machineNics: Type.Optional(Type.Array(MachineNic)),
+  /** Absent: it holds nothing of any NUMA node. */
+  numa: Type.Optional(NumaAllocation),
 })
 export type InstanceView = Static<typeof InstanceView>

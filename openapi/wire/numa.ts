@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 
 /** A part of a host whose CPUs and memory are close to each other, taken or not. */
 export const NumaNode = Type.Object({
@@ -10,3 +10,14 @@ export const NumaNode = Type.Object({
   /** How many large pages, by their size in KiB. */
   pages: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
 })
+
+/** The NUMA node of its host that each vCPU of a guest is on, in the order of the vCPUs. */
+export const HostNodes = Type.Array(Type.Integer({ minimum: 0 }))
+
+/** What a server holds of NUMA nodes of its host. */
+export const NumaAllocation = Type.Object({
+  vcpus: HostNodes,
+  /** By node, and then by resource class. */
+  resources: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
+})
+export type NumaAllocation = Static<typeof NumaAllocation>

@@ -56,6 +56,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     ...(build.volumes && { volumes: attachmentSpecs(build.volumes) }),
     asked: { metadata, keypair, userData, adminPassword, ...(files && { files }) },
     ...(remarks === undefined ? {} : { remarks }),
+    ...(build.hostNodes && { hostNodes: build.hostNodes }),
     ...(same.length + different.length > 0 ? { neighbours: { same, different } } : {}),
     ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),
   }

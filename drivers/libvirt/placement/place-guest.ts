@@ -69,10 +69,11 @@ function onNodes(asked: RequestedPlacement, size: GuestSize, host: HostPlaces): 
   for (const pageKib of pageSizesToTry(asked.page, sizes)) {
     const seen = asked.nodes ?? (pageKib === undefined ? null : 1)
     const parts = split(size, seen ?? 1)
-    if (seen === null) return asked.isDedicated ? { pins: pinned(parts, [free]) } : {}
+    if (seen === null)
+      return asked.isDedicated ? { pins: pinsAnywhere(asked, free, host, size.vcpus) } : {}
     const cpusOf = ({ cpus }: HostNode) =>
       asked.isDedicated ? cpus.filter((cpu) => free.includes(cpu)) : cpus
-    const found = fit(parts, host, { pageKib, cpusOf })
+    const found = fit(parts, host, { pageKib, cpusOf, hostNodes: asked.hostNodes })
     if (found === undefined) continue
     return {
       ...(asked.isDedicated && { pins: pinned(parts, found.map(cpusOf)) }),
@@ -80,11 +81,13 @@ function onNodes(asked: RequestedPlacement, size: GuestSize, host: HostPlaces): 
       ...(pageKib !== undefined && { pageKib }),
     }
   }
-  const { nodes } = asked
+  const { nodes, hostNodes } = asked
   const own = asked.isDedicated ? 'free dedicated ' : ''
   const pages =
     asked.page === null ? '' : `, with memory in pages of the size asked for (hw:mem_page_size)`
-  throw lacks(`has no ${nodes ?? 1} NUMA nodes with enough ${own}CPUs${pages}`)
+  const which =
+    hostNodes === undefined ? '' : ` among those that were claimed (${named(hostNodes)})`
+  throw lacks(`has no ${nodes ?? 1} NUMA nodes with enough ${own}CPUs${pages}${which}`)
 }
 
 /** Throws `invalid` for more nodes than vCPUs. */
@@ -97,7 +100,34 @@ function split(size: GuestSize, nodes: number): readonly NumaPart[] {
   return numaParts(size, nodes)
 }
 
+/** Of a guest that sees no nodes. */
+function pinsAnywhere(
+  { hostNodes }: RequestedPlacement,
+  free: readonly number[],
+  { nodes }: HostPlaces,
+  vcpus: number,
+): readonly number[] {
+  const all = [{ vcpus: Array.from({ length: vcpus }, (_, vcpu) => vcpu), memoryMb: 0 }]
+  if (hostNodes === undefined) return pinned(all, [free])
+  const left = new Set(free)
+  return hostNodes.map((id) => {
+    const cpu = nodes.find((node) => node.id === id)?.cpus.find((each) => left.has(each))
+    if (cpu === undefined)
+      throw lacks(
+        `has too few dedicated CPUs free on the NUMA nodes that were claimed (${named(hostNodes)})`,
+      )
+    left.delete(cpu)
+    return cpu
+  })
+}
+
+function named(hostNodes: readonly number[]): string {
+  return [...new Set(hostNodes)].join(', ')
+}
+
 interface Needs {
+  /** For each vCPU the node that was claimed for it; absent: any. */
+  readonly hostNodes: readonly number[] | undefined
   readonly pageKib: number | undefined
   /** Those of a node that the guest may have. */
   readonly cpusOf: (node: HostNode) => readonly number[]
@@ -107,12 +137,13 @@ interface Needs {
 function fit(
   parts: readonly NumaPart[],
   { nodes, others }: HostPlaces,
-  { pageKib, cpusOf }: Needs,
+  { pageKib, cpusOf, hostNodes }: Needs,
 ): readonly HostNode[] | undefined {
   return nodesFor(
     parts,
     nodes,
     (node, { vcpus, memoryMb }) =>
+      vcpus.every((vcpu) => (hostNodes?.[vcpu] ?? node.id) === node.id) &&
       cpusOf(node).length >= vcpus.length &&
       (pageKib === undefined || freePages(node, pageKib, others) >= pagesIn(memoryMb, pageKib)),
   )

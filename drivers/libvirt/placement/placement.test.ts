@@ -95,6 +95,36 @@ describe('a guest', () => {
     expect(placed({ 'hw:mem_page_size': 'large' }, held, 2, 126)).toMatchObject({ pageKib: 2048 })
   })
 
+  test('is on the nodes that were claimed for it, or nowhere', () => {
+    const on = (hostNodes: readonly number[], specs: Texts, host: Partial<HostPlaces> = {}) =>
+      placeGuest(
+        { ...asked(specs, hostNodes.length), hostNodes },
+        { vcpus: hostNodes.length, memoryMb: 129 },
+        { nodes, dedicated: [1, 2, 4], devices: [], others: [], ...host },
+      )
+    const dedicated = { 'hw:cpu_policy': 'dedicated' }
+
+    expect(on([1, 1], { 'hw:numa_nodes': '1' })).toEqual({
+      nodes: [{ hostNode: 1, vcpus: [0, 1], memoryMb: 129 }],
+    })
+    const swapped = on([1, 0], { 'hw:numa_nodes': '2', ...dedicated })
+    expect(swapped.nodes?.map(({ hostNode }) => hostNode)).toEqual([1, 0])
+    expect(swapped.pins).toEqual([4, 1])
+    expect(on([1, 0], dedicated)).toEqual({ pins: [4, 1] })
+    expect(on([0, 1, 0], dedicated)).toEqual({ pins: [1, 4, 2] })
+
+    expect(() => on([1, 1], dedicated)).toThrow(
+      'has too few dedicated CPUs free on the NUMA nodes that were claimed (1)',
+    )
+    expect(() => on([0, 1], dedicated, { others: [{ pins: [4] }] })).toThrow('claimed (0, 1)')
+    // Node 0 has no large pages; its cell is told, and asks another host.
+    expect(() => on([0, 0], { 'hw:mem_page_size': 'large' })).toThrow(
+      'among those that were claimed (0)',
+    )
+    expect(() => on([0, 1], { 'hw:numa_nodes': '1' })).toThrow('has no 1 NUMA nodes')
+    expect(() => on([7, 7], { 'hw:numa_nodes': '1' })).toThrow('claimed (7)')
+  })
+
   test('has pages as its image says only where the flavor leaves it open', () => {
     const wish = { hw_mem_page_size: '2MB' }
     expect(asked({ 'hw:mem_page_size': 'any' }, 2, 1, wish).page).toEqual({ kib: 2048 })

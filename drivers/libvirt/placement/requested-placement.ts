@@ -16,6 +16,8 @@ export interface RequestedPlacement {
   readonly topology: CpuTopology | null
   /** How many PCI devices of each resource class. */
   readonly devices: Readonly<Record<string, number>>
+  /** For each vCPU the node of the host that it is to be on; absent: it may be on any. */
+  readonly hostNodes?: readonly number[]
 }
 
 export interface CpuTopology {
@@ -30,6 +32,7 @@ const NODES_MAX = 64
 export function requestedPlacement({
   flavor: { extraSpecs, vcpus },
   imageProperties,
+  hostNodes,
 }: DomainSubject): RequestedPlacement {
   // The flavor's word is the operator's, so it goes before the image's.
   const propertyOf = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
@@ -41,6 +44,7 @@ export function requestedPlacement({
     page: pageSize(requestedPageSize(extraSpecs, imageProperties)),
     topology: topology(propertyOf, vcpus),
     devices: devices(extraSpecs['pci_passthrough:alias']),
+    ...(hostNodes && { hostNodes }),
   }
 }
 
