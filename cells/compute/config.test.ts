@@ -52,6 +52,9 @@ test('a host keeps a part for itself and has ratios of its own where its setting
     reserved: { vcpus: 0, memoryMb: 512, diskGb: 0 },
     ratios: { vcpus: 2.5 },
   })
+  expect(offerOf({ COMPUTE_ENABLE_NUMA_REPORTING_TO_PLACEMENT: 'true' })).toEqual({
+    hasNumaProviders: true,
+  })
   expect(offerOf({ COMPUTE_RESERVED_VCPUS: '0', COMPUTE_RAM_ALLOCATION_RATIO: '0.0' })).toEqual({})
   expect(() => offerOf({ COMPUTE_RESERVED_VCPUS: '-1' })).toThrow('-1 is not an integer')
   expect(() => offerOf({ COMPUTE_DISK_ALLOCATION_RATIO: '-1' })).toThrow('-1 is not a number')
@@ -69,4 +72,8 @@ test('where they would have no effect they are refused', () => {
   }
   expect(refusal('nested', ratio)).toThrow('no effect with the driver nested')
   expect(refusal('nested', reserved)).not.toThrow()
+  const numa = { COMPUTE_ENABLE_NUMA_REPORTING_TO_PLACEMENT: 'true' }
+  for (const driver of ['baremetal', 'docker', 'ironic', 'nested'])
+    expect(refusal(driver, numa)).toThrow(`the driver ${driver}, whose hosts report no NUMA nodes`)
+  for (const driver of ['fake', 'libvirt']) expect(refusal(driver, numa)).not.toThrow()
 })

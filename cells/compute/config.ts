@@ -91,11 +91,14 @@ function readOffer(read: EnvReader): HostOffer {
   return {
     ...(Object.values(reserved).some((amount) => amount > 0) && { reserved }),
     ...(set.length > 0 && { ratios: Object.fromEntries(set) }),
+    ...(read.boolean('ENABLE_NUMA_REPORTING_TO_PLACEMENT', false) && { hasNumaProviders: true }),
   }
 }
 
 /** Their hosts offer whole machines. */
 const MACHINE_DRIVERS: ReadonlySet<DriverName> = new Set(['baremetal', 'ironic'])
+
+const NUMA_DRIVERS: ReadonlySet<DriverName> = new Set(['fake', 'libvirt'])
 
 /** A whole machine has one server or none, and the amounts of another cloud are a quota. */
 function refuseWithoutEffect({ driver, offer }: Pick<ComputeConfig, 'driver' | 'offer'>): void {
@@ -109,6 +112,11 @@ function refuseWithoutEffect({ driver, offer }: Pick<ComputeConfig, 'driver' | '
     ...((isOfMachines || driver === 'nested') && offer.ratios !== undefined
       ? [
           `COMPUTE_CPU_, _RAM_ and _DISK_ALLOCATION_RATIO have no effect with the driver ${driver}, whose amounts are never promised twice: unset them`,
+        ]
+      : []),
+    ...(offer.hasNumaProviders === true && !NUMA_DRIVERS.has(driver)
+      ? [
+          `COMPUTE_ENABLE_NUMA_REPORTING_TO_PLACEMENT has no effect with the driver ${driver}, whose hosts report no NUMA nodes: unset it`,
         ]
       : []),
   ]

@@ -18,6 +18,7 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
   const [seen, stores] = await Promise.all([readBackend(compute), reachedStores(compute)])
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
   compute.lastReport = { down: seen.down, guests: seen.instances }
+  const countsNodes = host.offer.hasNumaProviders === true
   const guests = seen.instances
     .filter(({ id }) => id > after)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -34,13 +35,14 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     ...(stores && { stores }),
     instances: guests
       .slice(0, reportedGuestsMax)
-      .map(({ id, powerState, endedWithHost = false, fault, noSpace, released }) => ({
+      .map(({ id, powerState, endedWithHost = false, fault, noSpace, released, hostNodes }) => ({
         id,
         powerState: POWER_STATES[powerState],
         endedWithHost: endedWithHost || fence.hasEnded(id),
         ...(fault !== undefined && { fault }),
         ...(noSpace !== undefined && { noSpace }),
         ...wireReleased(released),
+        ...(countsNodes && hostNodes && { hostNodes: [...hostNodes] }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,

@@ -1,8 +1,11 @@
 import type { Tx } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
+import { nodeResources, withNodes } from '../placement/choose-nodes.ts'
 import { claim } from '../placement/claim.ts'
+import { lockNodes } from '../placement/claim-nodes.ts'
 import { joinGroup, leaveGroup } from '../placement/group.ts'
+import type { NodeWish } from '../placement/node-wish.ts'
 import type { Resources } from '../placement/resources.ts'
 import { instancesMaxOf } from '../scheduler/select-hosts.ts'
 import type { Conductor } from './conductor.ts'
@@ -12,6 +15,8 @@ import type { PlacedOn } from './instance.ts'
 export interface Claimant {
   readonly consumer: string
   readonly resources: Resources
+  /** What of them is of NUMA nodes, on a host where these are providers of their own; null: nothing. */
+  readonly nodes: NodeWish | null
   /** Undefined: it is in no group. */
   readonly group: ServerGroupRule | undefined
 }
@@ -34,8 +39,8 @@ export async function claimCandidate(
   for (const hostId of candidates) {
     const placed = conductor.hosts.placedOn(hostId)
     if (placed === undefined) continue
-    if (await claimOn(tx, hostId, claimant, instancesAllowedOn(conductor, hostId)))
-      return { placed, lost }
+    const claimed = await claimInGroup(tx, conductor, hostId, claimant)
+    if (claimed !== undefined) return { placed: { ...placed, ...claimed }, lost }
     lost.push(placed.host)
   }
   return { placed: undefined, lost }
@@ -50,15 +55,42 @@ export function instancesAllowedOn(
   return state === undefined ? undefined : instancesMaxOf(state, scheduling)
 }
 
-async function claimOn(
+/** What was chosen for the claimant while it claimed. */
+type Claimed = Pick<PlacedOn, 'numa'>
+
+async function claimInGroup(
   tx: Tx,
+  conductor: Conductor,
   hostId: HostId,
-  { consumer, resources, group }: Claimant,
-  instancesMax: number | undefined,
-): Promise<boolean> {
-  if (group === undefined) return claim(tx, hostId, consumer, resources, instancesMax)
-  if (!(await joinGroup(tx, group, hostId, consumer))) return false
-  if (await claim(tx, hostId, consumer, resources, instancesMax)) return true
-  await leaveGroup(tx, consumer, { groupId: group.id, hostId })
-  return false
+  claimant: Claimant,
+): Promise<Claimed | undefined> {
+  const { consumer, group } = claimant
+  const instancesMax = instancesAllowedOn(conductor, hostId)
+  if (group === undefined) return claimOnHost(tx, conductor, hostId, { ...claimant, instancesMax })
+  if (!(await joinGroup(tx, group, hostId, consumer))) return undefined
+  const claimed = await claimOnHost(tx, conductor, hostId, { ...claimant, instancesMax })
+  if (claimed === undefined) await leaveGroup(tx, consumer, { groupId: group.id, hostId })
+  return claimed
+}
+
+/**
+ * Claims the resources on the host, and of its NUMA nodes, if they are providers of their own, on those that have room;
+ * undefined, and nothing changed, when it has not. The claimant's group is not asked.
+ */
+export async function claimOnHost(
+  tx: Tx,
+  { hosts }: Pick<Conductor, 'hosts'>,
+  hostId: HostId,
+  claimant: Omit<Claimant, 'group'> & { readonly instancesMax?: number | undefined },
+): Promise<Claimed | undefined> {
+  const { consumer, resources, nodes, instancesMax } = claimant
+  const counted = nodes === null ? [] : hosts.countedNodes(hostId)
+  if (nodes === null || counted.length === 0)
+    return (await claim(tx, hostId, consumer, resources, instancesMax)) ? {} : undefined
+  const numa = await lockNodes(tx, hostId, counted, nodes)
+  if (numa === undefined) return undefined
+  if (!(await claim(tx, hostId, consumer, withNodes(resources, numa), instancesMax)))
+    return undefined
+  tx.afterCommit(() => hosts.reserveNodes(hostId, nodeResources(numa)))
+  return { numa }
 }

@@ -7,6 +7,7 @@ import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { hostsOfInstances } from '../db/instances.ts'
 import { groupMembersByHost } from '../placement/group.ts'
+import { nodeWish } from '../placement/node-wish.ts'
 import { resourcesOf } from '../placement/resources.ts'
 import type { HostTable } from '../scheduler/host-table.ts'
 import type { PlacementRequest } from '../scheduler/placement-request.ts'
@@ -80,6 +81,7 @@ export function decideOn(
     extraSpecs: flavor.extraSpecs,
     traits: requestedTraits(flavor.extraSpecs, image.properties),
     numa: numaRequest(flavor, image.properties),
+    nodes: nodeWish(build),
     hints: build.remarks?.hints ?? {},
     projectId,
     zone,

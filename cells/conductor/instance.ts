@@ -1,6 +1,7 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { Fault, FlavorSnapshot, InstanceView, MachineNic } from '#openapi/wire/instance.ts'
+import type { NumaAllocation } from '#openapi/wire/numa.ts'
 
 /** A server as the cell that has it knows it. */
 export interface Instance {
@@ -34,6 +35,8 @@ export interface PlacedOn {
   readonly host: string
   readonly hypervisorHostname: string
   readonly zone: string
+  /** What it holds of NUMA nodes of the host; absent: nothing. */
+  readonly numa?: NumaAllocation
 }
 
 /** Nova's code for any failure on a host. */
@@ -67,5 +70,6 @@ export function instanceView(instance: Instance): InstanceView {
     ...(flavor === null ? {} : { flavor }),
     ...(imageId === null ? {} : { imageId }),
     ...(machineNics === null ? {} : { machineNics: [...machineNics] }),
+    ...(placed?.numa && { numa: placed.numa }),
   }
 }

@@ -1,6 +1,7 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { Fault, FlavorSnapshot, MachineNic } from '#openapi/wire/instance.ts'
+import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -21,6 +22,7 @@ export const INSTANCE_COLUMNS = {
   image_id: instances.imageId,
   image_properties: instances.imageProperties,
   machine_nics: instances.machineNics,
+  numa: instances.numa,
   fault: instances.fault,
   launched_at: instances.launchedAt,
   saga_id: instances.sagaId,
@@ -42,16 +44,17 @@ export interface InstanceRow {
   readonly image_id: string | null
   readonly image_properties: Instance['imageProperties']
   readonly machine_nics: readonly MachineNic[] | null
+  readonly numa: NumaAllocation | null
   readonly fault: Fault | null
   readonly launched_at: Date | null
   readonly saga_id: SagaId | null
 }
 
-/** The four are null together. */
+/** The first four are null together. */
 function placedOn(row: InstanceRow): Instance['placed'] {
-  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone } = row
+  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone, numa } = row
   if (hostId === null || host === null || hypervisorHostname === null || zone === null) return null
-  return { hostId, host, hypervisorHostname, zone }
+  return { hostId, host, hypervisorHostname, zone, ...(numa !== null && { numa }) }
 }
 
 export function fromRow(row: InstanceRow): Instance {

@@ -26,6 +26,7 @@ const INSERT = statement(
     zone: p('zone'),
     // Not as a column of JSON, which would make text of text.
     imageProperties: sql`${p('imageProperties')}`,
+    numa: sql`${p('numa')}`,
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),
@@ -50,6 +51,7 @@ const CHANGE = {
   imageId: sql`${p('imageId')}`,
   imageProperties: sql`${p('imageProperties')}`,
   machineNics: sql`${p('machineNics')}`,
+  numa: sql`${p('numa')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
@@ -142,7 +144,8 @@ const PAGE = statement(
 export function queueInstance(tx: Tx, instance: Instance, sealed: SealedBuild): void {
   const { record: sealedRecord, secrets: sealedSecrets } = sealed
   const imageProperties = jsonOf(instance.imageProperties)
-  const values = { ...instance, ...instance.placed, imageProperties }
+  const numa = jsonOf(instance.placed?.numa ?? null)
+  const values = { ...instance, ...instance.placed, imageProperties, numa }
   tx.queue(INSERT, { ...values, sealedRecord, sealedSecrets })
 }
 
@@ -340,6 +343,7 @@ function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<stri
     flavor: jsonOf(to.flavor),
     imageProperties: jsonOf(to.imageProperties),
     machineNics: jsonOf(to.machineNics),
+    numa: jsonOf(to.placed?.numa ?? null),
     fault: jsonOf(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsSecrets,

@@ -21,6 +21,7 @@ import {
   queueBuildRecord,
   recordTrace,
 } from '../db/operations.ts'
+import { nodeWish } from '../placement/node-wish.ts'
 import { resourcesOf } from '../placement/resources.ts'
 import { noHostReason } from '../scheduler/trace.ts'
 import { withStores } from '../volumes/build-volumes.ts'
@@ -95,10 +96,12 @@ function bootParams(
   { operation, build }: Ask,
   decision: Decision,
 ): BootParams {
+  const nodes = nodeWish(build)
   return {
     operation,
     projectId: build.projectId,
     resources: resourcesOf(build),
+    ...(nodes !== null && { nodes }),
     imageProperties: build.image.properties,
     ...(build.group !== undefined && { group: build.group }),
     candidates: decision.selection.hosts.map(({ hostId }) => hostId),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { InstanceId } from '#common/ids.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
@@ -33,6 +34,13 @@ export type AuditFinding =
       readonly kind: 'released'
       readonly instance: Instance
       readonly volumes: readonly ReleasedVolume[]
+    }
+  /** It is on other NUMA nodes than it holds anything of. */
+  | {
+      readonly kind: 'nodes'
+      readonly instance: Instance
+      /** Of each of its vCPUs. */
+      readonly hostNodes: readonly number[]
     }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
@@ -87,7 +95,18 @@ export function auditFindings(
   const differing = instances
     .filter((instance) => instance.sagaId === null && isOnHost(instance))
     .flatMap((instance) => differenceOf(instance, reported.get(instance.id)))
-  return [...unknown, ...differing, ...releases(instances, reported)]
+  const moved = instances.flatMap((instance) => movedNodes(instance, reported.get(instance.id)))
+  return [...unknown, ...differing, ...releases(instances, reported), ...moved]
+}
+
+function movedNodes(
+  instance: Instance,
+  reported: ReportedGuest | undefined,
+): readonly AuditFinding[] {
+  const hostNodes = reported?.hostNodes
+  if (instance.sagaId !== null || !isOnHost(instance) || hostNodes === undefined) return []
+  const held = instance.placed?.numa?.vcpus
+  return isDeepStrictEqual(held, hostNodes) ? [] : [{ kind: 'nodes', instance, hostNodes }]
 }
 
 function releases(

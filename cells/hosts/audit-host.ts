@@ -26,6 +26,7 @@ import {
   NO_SPACE,
   stateOnHost,
 } from './audit-findings.ts'
+import { believeNodes } from './believe-nodes.ts'
 
 const PAGE = 500
 const PAGES_MAX = 200
@@ -124,6 +125,8 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
     }
     case 'released':
       return finishDetaches(cell, hostId, finding)
+    case 'nodes':
+      return believeNodes(cell.conductor, finding)
     // A server stopped by its user is not billed; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')

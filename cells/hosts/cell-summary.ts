@@ -1,3 +1,4 @@
+import { readNodeClass } from '#common/numa-providers.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import { addResources, combineResources, type Resources } from '../placement/resources.ts'
 import { metricsFilter, unmeasured } from '../scheduler/filters/metrics.ts'
@@ -59,7 +60,11 @@ function isFull(state: HostState, { filters, filterSettings }: Scheduling): bool
 
 /** A host whose inventory shrank below its usage has nothing free. */
 function freeOf({ limits, used }: HostState): Resources {
-  return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
+  const free = combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
+  if (free.custom === undefined) return free
+  // No flavor names what is of a NUMA node.
+  const ofHosts = Object.entries(free.custom).filter(([name]) => readNodeClass(name) === undefined)
+  return { ...free, custom: Object.fromEntries(ofHosts) }
 }
 
 function distinct(values: readonly string[]): string[] {

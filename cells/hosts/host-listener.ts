@@ -5,6 +5,7 @@ import { workContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
+import { nodeShares } from '#common/numa-providers.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
@@ -161,14 +162,25 @@ export class HostListener implements AsyncDisposable {
 
   async #record(report: HostReport): Promise<void> {
     const { conductor } = this.#cell
-    conductor.hosts.recordReport(report.hostId as HostId, report.down)
+    const hostId = report.hostId as HostId
+    conductor.hosts.recordReport(hostId, report.down)
+    const audit = async () => {
+      if (report.down !== null) return
+      await this.#audit(hostId, report.hasMore === true ? undefined : report.instances)
+    }
+    // What is on NUMA nodes is counted before others are offered the rest of them.
+    if (this.#beginsToCountNodes(report)) await audit()
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
     this.#hostsChanged()
     notifySiblings(conductor)
-    if (report.down !== null) return
-    const guests = report.hasMore === true ? undefined : report.instances
-    await this.#audit(report.hostId as HostId, guests)
+    await audit()
+  }
+
+  #beginsToCountNodes({ hostId, inventory }: HostReport): boolean {
+    const { hosts } = this.#cell.conductor
+    const isCounting = hosts.countedNodes(hostId as HostId).length > 0
+    return inventory !== null && nodeShares(inventory).length > 0 && !isCounting
   }
 
   /** Every boot reports a guest that runs; one that does not run, and is not being changed, is audited. */

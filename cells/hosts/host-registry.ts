@@ -1,6 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
+import { nodeShares } from '#common/numa-providers.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
 import { imagePropertyUses, type PropertyUses, withUses } from '../db/image-property-uses.ts'
@@ -169,6 +170,21 @@ export class HostRegistry {
     this.#refill(id)
   }
 
+  /** The NUMA nodes of the host of which claims count what they have, by number. */
+  countedNodes(id: HostId): readonly number[] {
+    const inventory = this.#hosts.get(id)?.inventory
+    return inventory == null ? [] : nodeShares(inventory).map((node) => node.id)
+  }
+
+  /** Counts what such a claim takes of NUMA nodes, which is chosen only while it is written. */
+  reserveNodes(id: HostId, ofNodes: Resources): void {
+    const host = this.#hosts.get(id)
+    if (host?.provider == null) return
+    const used = addResources(host.provider.used, ofNodes)
+    this.#hosts.set(id, { ...host, provider: { ...host.provider, used } })
+    this.#refill(id)
+  }
+
   /** The hosts as the scheduler compares them, as last read: one that has fallen silent since counts as up until then. */
   table(): HostTable {
     this.#table ??= new HostTable(this.states())
@@ -238,6 +254,7 @@ export class HostRegistry {
       hasOwnFlavors: inventory.hasOwnFlavors === true,
       imageFormats: inventory.imageFormats,
       limits: provider.limits,
+      countedNodes: nodeShares(inventory).map(({ id }) => id),
       ...this.#usageOf(host.id, provider),
       ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
       aggregates: host.aggregates,

@@ -1,7 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
+import { nodeClass, nodeShares } from '#common/numa-providers.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
 import { putInventory } from '../placement/inventory.ts'
-import { type AllocationRatios, limitsOf, ratiosOf } from '../placement/ratios.ts'
+import { type AllocationRatios, limitsOf, NO_OVERCOMMIT, ratiosOf } from '../placement/ratios.ts'
 import { combineResources, type Resources } from '../placement/resources.ts'
 import type { Host, Provider } from './host.ts'
 
@@ -14,7 +15,7 @@ export function providerAfter(
   aggregates: Host['aggregates'],
   ratios: AllocationRatios,
 ): Provider {
-  const limits = limitsOf(totalOf(inventory), ratiosOf({ inventory, aggregates }, ratios))
+  const limits = offerOf(inventory, ratiosOf({ inventory, aggregates }, ratios))
   if (before === null) return { generation: 1, limits, used: NONE, instances: 0 }
   return isSame(limits, before.limits)
     ? before
@@ -25,8 +26,31 @@ export function providerAfter(
 export async function putOffer(tx: Tx, host: Host, ratios: AllocationRatios): Promise<void> {
   const { id: provider, name, inventory } = host
   if (inventory === null) return
-  const total = totalOf(inventory)
-  await putInventory(tx, { provider, name, total, ratios: ratiosOf(host, ratios) })
+  const total = offerOf(inventory, ratiosOf(host, ratios))
+  await putInventory(tx, { provider, name, total, ratios: NO_OVERCOMMIT })
+}
+
+/** The most that claims may take, of the host and of those of its NUMA nodes that are providers of their own. */
+export function offerOf(inventory: Inventory, ratios: AllocationRatios): Resources {
+  const limits = limitsOf(totalOf(inventory), ratios)
+  const nodes = nodeShares(inventory).map(({ id, shared: { VCPU, MEMORY_MB }, exact }) => {
+    const vcpus = Math.floor((VCPU.total - VCPU.reserved) * ratios.vcpus)
+    const memoryMb = Math.floor((MEMORY_MB.total - MEMORY_MB.reserved) * ratios.memoryMb)
+    return { id, vcpus, memoryMb, exact }
+  })
+  if (nodes.length === 0) return limits
+  const ofNodes = nodes.flatMap(({ id, vcpus, memoryMb, exact }) =>
+    Object.entries({ VCPU: vcpus, MEMORY_MB: memoryMb, ...exact }).map(
+      ([name, amount]) => [nodeClass(id, name), amount] as const,
+    ),
+  )
+  return {
+    ...limits,
+    // Whole units of each node: a fraction of one node and of another do not make a unit of any.
+    vcpus: nodes.reduce((sum, node) => sum + node.vcpus, 0),
+    memoryMb: nodes.reduce((sum, node) => sum + node.memoryMb, 0),
+    custom: { ...limits.custom, ...Object.fromEntries(ofNodes) },
+  }
 }
 
 function isSame(a: Resources, b: Resources): boolean {

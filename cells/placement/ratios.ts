@@ -4,7 +4,7 @@ import type { CountedResource, Resources } from './resources.ts'
 /** How much more than a host has is promised, per class of resource. */
 export type AllocationRatios = Readonly<Record<CountedResource, number>>
 
-const NO_OVERCOMMIT: AllocationRatios = { vcpus: 1, memoryMb: 1, diskGb: 1 }
+export const NO_OVERCOMMIT: AllocationRatios = { vcpus: 1, memoryMb: 1, diskGb: 1 }
 
 /** The metadata keys of aggregates, as in Nova. */
 const KEYS: Readonly<Record<CountedResource, string>> = {

@@ -48,6 +48,8 @@ export interface HostState extends HostKind {
   /** The most that may be in use, overcommit included. */
   readonly limits: Resources
   readonly used: Resources
+  /** The NUMA nodes of which claims count what they have, by number; empty: the host decides what of its nodes it gives. */
+  readonly countedNodes: readonly number[]
   /** As claims count: a server has a second one while its resize waits to be confirmed. */
   readonly instances: number
   /** How many its backend takes; absent: as many as fit. */

@@ -2,6 +2,7 @@ import type { HostId } from '#common/ids.ts'
 import type { NumaRequest } from '#common/numa.ts'
 import type { RequestedTraits } from '#common/traits.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
+import type { NodeWish } from '../placement/node-wish.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** A request for a host. */
@@ -20,6 +21,8 @@ export interface PlacementRequest {
   readonly traits: RequestedTraits
   /** The memory nodes that its guest is to have; null: it does not matter. */
   readonly numa: NumaRequest | null
+  /** What it takes of NUMA nodes, of hosts of which claims count it; null: nothing, or it is claimed apart. */
+  readonly nodes: NodeWish | null
   /** Those without a field of their own here. */
   readonly hints: Readonly<Record<string, readonly string[]>>
   readonly projectId: string

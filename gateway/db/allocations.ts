@@ -1,6 +1,7 @@
 import { and, eq, isNotNull, isNull, type SQL } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** A server that takes something of a host. */
@@ -10,6 +11,8 @@ export interface Consumer {
   readonly projectId: string
   readonly userId: string
   readonly flavor: FlavorSnapshot
+  /** What of it is of NUMA nodes of the host; null: nothing that its cell has chosen. */
+  readonly numa: NumaAllocation | null
   /** Grows with every change its cell reports. */
   readonly version: number
 }
@@ -45,6 +48,7 @@ async function select(db: Executor, where: SQL | undefined): Promise<readonly Co
       projectId: serverIndex.projectId,
       userId: serverIndex.userId,
       flavor: serverIndex.flavor,
+      numa: serverIndex.numa,
       version: serverIndex.version,
     })
     .from(serverIndex)
@@ -54,5 +58,6 @@ async function select(db: Executor, where: SQL | undefined): Promise<readonly Co
     ...row,
     hostId: row.hostId ?? '',
     flavor: row.flavor as FlavorSnapshot,
+    numa: row.numa as NumaAllocation | null,
   }))
 }

@@ -78,6 +78,7 @@ const REASSIGN = statement(
       hypervisorHostname: null,
       instanceName: null,
       zone: null,
+      numa: null,
       updatedAt: now,
     })
     .where(and(isServer, isThere)),
@@ -113,6 +114,7 @@ const SAID: readonly Said[] = [
   { name: 'hypervisorHostname', type: ascii(64) },
   { name: 'instanceName', type: ascii(64) },
   { name: 'zone', type: sql`varchar(255)` },
+  { name: 'numa', type: sql`json` },
   { name: 'fault', type: sql`json` },
   {
     name: 'flavorId',
@@ -230,10 +232,11 @@ export function queueViews(
   const [first] = views
   if (first === undefined) return
   if (views.length === 1 && mode === 'newer') {
-    const { fault, flavor, imageId = null } = first
+    const { fault, flavor, imageId = null, numa } = first
     tx.queue(APPLY_ONE, {
       ...first,
       cellId,
+      numa: numa === undefined ? null : JSON.stringify(numa),
       fault: fault === null ? null : JSON.stringify(fault),
       flavorId: flavor?.id ?? null,
       flavor: flavor === undefined ? null : JSON.stringify(flavor),

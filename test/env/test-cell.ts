@@ -48,6 +48,10 @@ export interface TestHostOptions {
   readonly volumeStoreGb?: number
   /** How many whole machines of each class; absent: the host gives parts. */
   readonly machines?: ReadonlyMap<string, number>
+  readonly numaNodes?: number
+  /** Its NUMA nodes are providers of their own. */
+  readonly hasNumaProviders?: true
+  readonly resources?: ReadonlyMap<string, number>
   /** How busy its machine is said to be. */
   readonly metrics?: ReadonlyMap<string, number>
   readonly zone?: string
@@ -111,6 +115,7 @@ export class TestCell implements AsyncDisposable {
       reportedGuestsMax,
       joinedByOvn,
       routing,
+      hasNumaProviders,
       ...capacity
     } = options
     const { directory } = await testServices()
@@ -120,6 +125,7 @@ export class TestCell implements AsyncDisposable {
       COMPUTE_HOST_ID: id,
       COMPUTE_HOST_NAME: name,
       ...(zone === undefined ? {} : { COMPUTE_ZONE: zone }),
+      ...(hasNumaProviders && { COMPUTE_ENABLE_NUMA_REPORTING_TO_PLACEMENT: 'true' }),
       ...(reportedGuestsMax && { COMPUTE_REPORTED_GUESTS_MAX: String(reportedGuestsMax) }),
       COMPUTE_NATS_URL: this.#bus.url,
       COMPUTE_NATS_CREDENTIALS_FILE: await this.#bus.computeCredentialsFile(this.id, id),

@@ -39,7 +39,7 @@ export const FOLDER_RULES: readonly FolderRule[] = [
     folder: 'cells/scheduler/',
     never: [...DATABASE, ...BUS, 'common/clock.ts', 'drivers/', 'cells/db/', 'cells/placement/'],
     why: 'the scheduler is pure: the same snapshot gives the same choice',
-    allows: ['cells/placement/resources.ts'],
+    allows: ['resources', 'node-wish', 'choose-nodes'].map((name) => `cells/placement/${name}.ts`),
   },
   { folder: 'cells/', never: HTTP, why: 'a cell speaks NATS only' },
   {

@@ -21,6 +21,8 @@ export const ROW_LOCK_FILES: Readonly<Record<string, string>> = {
   'cells/db/feed.ts': 'the row is changed',
   'cells/db/instances.ts': 'the instance is changed',
   'cells/placement/audit-provider.ts': 'the provider is changed',
+  'cells/placement/claim-nodes.ts': 'the claim that follows changes the provider',
   'cells/placement/delete-provider.ts': 'the provider is deleted, and claims change it',
   'cells/placement/release.ts': 'the allocations are deleted',
+  'cells/placement/settle-nodes.ts': 'the allocations are deleted',
 }

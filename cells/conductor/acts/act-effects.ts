@@ -4,6 +4,7 @@ import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Act, ActName, ActNamed } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { queueFeedRow } from '../../db/feed.ts'
+import { nodeWish } from '../../placement/node-wish.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
@@ -11,13 +12,14 @@ import { claimCandidate } from '../claim-candidate.ts'
 import type { Conductor } from '../conductor.ts'
 import { decide, neighboursOf } from '../decide.ts'
 import type { Instance } from '../instance.ts'
-import { checkOwnHost } from './own-host.ts'
+import { checkOwnHost, refuseOtherNodes } from './own-host.ts'
 import { confirmResizeEffects, resizeEffects, revertResizeEffects } from './resize-effects.ts'
 
 /** The server's allocations stay unchanged. */
 const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
   begin: async (_tx, { deps, instance, act }) => {
     checkOwnHost(deps, instance, act)
+    refuseOtherNodes(deps, instance, act)
     return {}
   },
   done: async (_tx, { instance, act, at }) => ({
@@ -60,6 +62,7 @@ const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
     const { placed, lost } = await claimCandidate(tx, deps, candidates, {
       consumer: serverId,
       resources: resourcesOf(act.build),
+      nodes: nodeWish(act.build),
       group: act.build.group,
     })
     if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { numaRequest } from '#common/numa.ts'
 import { requestedTraits } from '#common/traits.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
+import { nodeWish } from '../../placement/node-wish.ts'
 import { HostTable } from '../../scheduler/host-table.ts'
 import { selectHosts } from '../../scheduler/select-hosts.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
@@ -36,6 +38,7 @@ export function checkOwnHost(
     extraSpecs: flavor.extraSpecs,
     traits: requestedTraits(flavor.extraSpecs, image.properties),
     numa: numaRequest(flavor, image.properties),
+    nodes: null,
     // Those of the boot were about the host that it has.
     hints: {},
     projectId,
@@ -54,6 +57,26 @@ export function checkOwnHost(
   }
   const selection = selectHosts(new HostTable(own), request, { ...deps.scheduling, filters: asked })
   if (selection.hosts.length === 0) throw new Failure('no-capacity', noHostReason(selection))
+}
+
+/**
+ * Throws `invalid`, in Nova's words (`ImageNUMATopologyRebuildConflict`), where the server's host counts what its NUMA nodes
+ * have, and the new image asks for other nodes than the server holds: a rebuild claims nothing.
+ */
+export function refuseOtherNodes(
+  { hosts }: Pick<Conductor, 'hosts'>,
+  { placed, imageProperties }: Instance,
+  { build: { image, flavor } }: ActNamed<'rebuild'>,
+): void {
+  if (placed === null || imageProperties === null) return
+  if (hosts.countedNodes(placed.hostId).length === 0) return
+  const wishOf = (properties: typeof imageProperties) =>
+    nodeWish({ flavor, image: { ...image, properties } })
+  if (isDeepStrictEqual(wishOf(imageProperties), wishOf(image.properties))) return
+  throw new Failure(
+    'invalid',
+    "An instance's NUMA topology cannot be changed as part of a rebuild. The image provided is invalid for this instance.",
+  )
 }
 
 /** Whether the host that the server is on is known to be down; a disabled one is not. */

@@ -6,12 +6,14 @@ import type { Act, ActNamed } from '#openapi/wire/act.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { queueFeedRow } from '../../db/feed.ts'
 import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
-import { claim } from '../../placement/claim.ts'
+import { nodeWish } from '../../placement/node-wish.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { transfer } from '../../placement/transfer.ts'
+import { claimOnHost } from '../claim-candidate.ts'
 import { endMigration } from '../end-migration.ts'
 import type { Instance } from '../instance.ts'
+import { placedAsHeld } from '../on-nodes.ts'
 import type { ActEffects, Acted } from './act-effects.ts'
 import { checkOwnHost } from './own-host.ts'
 
@@ -26,7 +28,10 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     if (placed === null) throw new Failure('conflict', `Instance ${instance.id} is on no host.`)
     checkOwnHost(acted.deps, instance, act)
     await transfer(tx, instance.id, operation.id)
-    if (!(await claim(tx, placed.hostId, instance.id, resourcesOf(act.build))))
+    const [resources, nodes] = [resourcesOf(act.build), nodeWish(act.build)]
+    const claimant = { consumer: instance.id, resources, nodes }
+    const claimed = await claimOnHost(tx, acted.deps, placed.hostId, claimant)
+    if (claimed === undefined)
       throw new Failure(
         'no-capacity',
         'No valid host was found. There are not enough hosts available.',
@@ -34,7 +39,8 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     const migration = newMigration(acted, placed)
     await insertMigration(tx, migration)
     queueFeedRow(tx, [{ kind: 'migration', view: migration }])
-    return {}
+    const { numa: _before, ...host } = placed
+    return { placed: { ...host, ...claimed } }
   },
   done: async (tx, acted) => {
     await moveMigration(tx, acted, 'finished')
@@ -43,7 +49,8 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
   failed: async (tx, acted, isRolledBack) => {
     await giveBack(tx, acted)
     await endMigration(acted.deps, tx, acted.instance.id, 'error')
-    return isRolledBack ? {} : { vmState: 'error' }
+    const { placed } = acted.instance
+    return isRolledBack ? { placed } : { placed, vmState: 'error' }
   },
   takeBack: ({ build, previous }) => ({
     name: 'revert-resize',
@@ -63,6 +70,14 @@ export const confirmResizeEffects: ActEffects<ActNamed<'confirm-resize'>> = {
 }
 
 export const revertResizeEffects: ActEffects<ActNamed<'revert-resize'>> = {
+  // Back on the NUMA nodes that the migration holds.
+  begin: async (tx, { instance, act }) => {
+    const { placed } = instance
+    const migration = await newestMigration(tx, instance.id)
+    if (placed === null || migration === undefined) return {}
+    return { placed: await placedAsHeld(tx, placed, migration.id, act.build) }
+  },
+  failed: async (_tx, { instance: { placed } }) => ({ placed }),
   done: async (tx, acted) => {
     await giveBack(tx, acted)
     await endMigration(acted.deps, tx, acted.instance.id, 'reverted')

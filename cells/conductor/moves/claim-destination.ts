@@ -4,6 +4,7 @@ import { newId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { queueFeedRow } from '../../db/feed.ts'
 import { joinGroup, leaveGroup } from '../../placement/group.ts'
+import { nodeWish } from '../../placement/node-wish.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { transfer } from '../../placement/transfer.ts'
@@ -32,7 +33,8 @@ export async function claimDestination(tx: Tx, moving: Moving): Promise<Places> 
     .map(({ hostId }) => hostId)
     .filter((hostId) => takesFrom(moving, source, hostId))
   await transfer(tx, serverId, order.migrationId)
-  const claimant = { consumer: serverId, resources: resourcesOf(build), group }
+  const [resources, nodes] = [resourcesOf(build), nodeWish(build)]
+  const claimant = { consumer: serverId, resources, nodes, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
   const trace = decision.trace({ lostClaims: lost, chosen: placed.host })

@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
+import { placedAsHeld } from '../on-nodes.ts'
 import { revertClaims } from './claim-destination.ts'
 import { leave } from './cold-move.ts'
 import type { MovePlan, Moving, Places } from './move.ts'
@@ -45,5 +46,7 @@ async function placesOfMigration(tx: Tx, moving: Moving): Promise<Places> {
   const place = source === undefined ? undefined : deps.hosts.placedOn(source.id)
   if (place === undefined)
     throw new Failure('conflict', `The former host of instance ${instance.id} is not known.`)
-  return { source: { ...place }, dest: { ...dest } }
+  const { build } = moving.order
+  const left = build === null ? place : await placedAsHeld(tx, place, migration!.id, build)
+  return { source: { ...left }, dest: { ...dest } }
 }

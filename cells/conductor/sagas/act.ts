@@ -21,6 +21,7 @@ import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../act
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import type { Instance, PlacedOn } from '../instance.ts'
+import { actOnNodes } from '../on-nodes.ts'
 
 export interface ActParams {
   readonly operation: OperationRef
@@ -78,7 +79,9 @@ const act: RemoteStep<Conductor, ActParams> = {
   kind: 'remote',
   name: 'act',
   run: async (call, signal) => {
-    return askHost(call, call.params.operation, actOf(call.deps, call.params), signal)
+    const { params, deps } = call
+    const placed = call.output<Begun>('begin')?.placed ?? params.instance.placed
+    return askHost(call, params.operation, actOnNodes(actOf(deps, params), placed), signal)
   },
   // An act on a guest cannot be undone, except where it has a way back; the audit finds the guest's state.
   undo: async (call, signal) => {
@@ -105,7 +108,8 @@ async function takeBack(call: ActCall, signal: AbortSignal): Promise<Done | null
   const { deps, params } = call
   const taken = effectsOf(params.action).takeBack?.(actOf(deps, params))
   if (taken === undefined) return null
-  return askHost(call, { ...params.operation, id: newId() }, taken, signal)
+  const back = actOnNodes(taken, params.instance.placed)
+  return askHost(call, { ...params.operation, id: newId() }, back, signal)
 }
 
 async function askHost(

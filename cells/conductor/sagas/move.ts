@@ -20,6 +20,7 @@ import type { Instance } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
 import type { MoveName, MoveOrder, MovePlan, MoveStep, Moving, Places } from '../moves/move.ts'
 import { FIRST_FORWARD_STEP, MOVE_PLANS, MOVE_STEPS_MAX } from '../moves/plans.ts'
+import { actOnNodes } from '../on-nodes.ts'
 
 export interface MoveParams {
   readonly operation: OperationRef
@@ -152,7 +153,8 @@ async function doStep(
   }
   const moving = movingOf(call)
   const { fencedAt = null } = deps.hosts.get(places.source.hostId) ?? {}
-  const act = asked.ask(moving.order.build!, peerInfoOf(call), { isOff: fencedAt !== null })
+  const whole = asked.ask(moving.order.build!, peerInfoOf(call), { isOff: fencedAt !== null })
+  const act = actOnNodes(whole, places[asked.at])
   const outcome = await workOnHost(deps, {
     host: places[asked.at].hostId,
     operation: 'act',

@@ -35,6 +35,8 @@ export const instances = mysqlTable(
     imageProperties: json('image_properties'),
     /** MachineNic[]; null: its NICs have the MAC addresses of its ports. */
     machineNics: json('machine_nics'),
+    /** NumaAllocation; null: it holds nothing of any NUMA node of its host. */
+    numa: json('numa'),
     fault: json('fault'),
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */

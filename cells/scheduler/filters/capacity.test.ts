@@ -43,6 +43,26 @@ describe('ResourceClassFilter', () => {
     expect(refusal({ limits }, wants({ CUSTOM_HUGEPAGE_MB: 3 }))).toBeUndefined()
   })
 
+  test('asks of hosts that count what their NUMA nodes have whether these have room', () => {
+    const custom = (first: number, second: number) => ({ NUMA_0_VCPU: first, NUMA_2_VCPU: second })
+    const used = { ...nothing, custom: custom(3, 1) }
+    const host = { countedNodes: [0, 2], limits: { ...nothing, custom: custom(4, 4) }, used }
+    const part = (vcpus: readonly number[]) => ({ vcpus, amounts: { VCPU: vcpus.length } })
+    const one = { nodes: { parts: [part([0, 1, 2])], isDivisible: false } }
+    const two = { nodes: { parts: [part([0, 1]), part([2, 3])], isDivisible: false } }
+
+    expect(refusal(host, one)).toBeUndefined()
+    expect(refusal(host, two)).toBe('has no 2 NUMA nodes with 2 VCPU free')
+    expect(refusal({ ...host, countedNodes: [] }, two)).toBeUndefined()
+    expect(refusal(host, {})).toBeUndefined()
+    const cpus = { vcpus: [0, 1, 2], amounts: { PCPU: 3 } }
+    expect(refusal(host, { nodes: { parts: [cpus], isDivisible: true } })).toBe(
+      'has NUMA nodes with less than 3 PCPU free together',
+    )
+    expect(resourceClassFilter.concerns?.(placementRequest(one))).toBe(true)
+    expect(resourceClassFilter.concerns?.(placementRequest())).toBe(false)
+  })
+
   test('looks at every class that is asked for', () => {
     const both = wants({ CUSTOM_GOLD: 1, CUSTOM_TIN: 1 })
 

@@ -1,4 +1,5 @@
 import { stepOf } from '#common/hardware-resources.ts'
+import { chooseNodes, freeOfNodes } from '../../placement/choose-nodes.ts'
 import type { CountedResource } from '../../placement/resources.ts'
 import type { HostFilter, RoomFilter } from '../filter.ts'
 import type { HostState } from '../host-state.ts'
@@ -28,10 +29,12 @@ export const pciPassthroughFilter = classFilter('PciPassthroughFilter', (name) =
 )
 
 /** Refuses hosts without room for another class that not every host has, such as that of whole machines, in the units in which it is given. */
-export const resourceClassFilter = classFilter(
-  'ResourceClassFilter',
-  (name) => !DEVICE_CLASS.test(name),
-)
+export const resourceClassFilter: HostFilter = {
+  name: 'ResourceClassFilter',
+  concerns: (request) => request.nodes !== null || asksFor(request, isNoDevice),
+  refuse: (host, request) =>
+    whyClassLacks(host, request.resources, isNoDevice) ?? whyNodesLack(host, request),
+}
 
 /** Refuses hosts without room for one class of resource, overcommit included. */
 function capacityFilter(name: string, amount: CountedResource, unit: string): RoomFilter {
@@ -48,10 +51,36 @@ function capacityFilter(name: string, amount: CountedResource, unit: string): Ro
   }
 }
 
+function isNoDevice(resourceClass: string): boolean {
+  return !DEVICE_CLASS.test(resourceClass)
+}
+
+function asksFor(
+  { resources: { custom = {} } }: PlacementRequest,
+  judges: (resourceClass: string) => boolean,
+): boolean {
+  return Object.keys(custom).some(judges)
+}
+
+/** Only of hosts whose NUMA nodes are providers of their own is it known what each node has left. */
+function whyNodesLack(host: HostState, { nodes }: PlacementRequest): string | undefined {
+  const { countedNodes } = host
+  if (nodes === null || countedNodes.length === 0) return undefined
+  if (chooseNodes(nodes, freeOfNodes(countedNodes, host)) !== undefined) return undefined
+  const needed = nodes.parts.map(({ amounts }) => {
+    const each = Object.entries(amounts).map(([name, amount]) => `${amount} ${name}`)
+    return each.join(' and ')
+  })
+  const most = `${[...new Set(needed)].join(', ')} free`
+  return nodes.isDivisible
+    ? `has NUMA nodes with less than ${most} together`
+    : `has no ${nodes.parts.length} NUMA nodes with ${most}`
+}
+
 function classFilter(name: string, judges: (resourceClass: string) => boolean): HostFilter {
   return {
     name,
-    concerns: ({ resources: { custom = {} } }) => Object.keys(custom).some(judges),
+    concerns: (request) => asksFor(request, judges),
     refuse: (host, { resources }) => whyClassLacks(host, resources, judges),
   }
 }

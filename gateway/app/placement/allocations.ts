@@ -1,8 +1,8 @@
 import type { Executor } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
+import { DEDICATED_CPUS } from '#common/hardware-resources.ts'
 import { isUuid } from '#common/ids.ts'
 import { PROVIDED_CLASSES } from '#common/resource-classes.ts'
-import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import {
   type Consumer,
   consumersOfHost,
@@ -11,6 +11,7 @@ import {
 } from '../../db/allocations.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
+import { heldOfEach } from './held.ts'
 import { findTree } from './list-providers.ts'
 import type { Provider, ProviderTree } from './provider.ts'
 import type { Amounts } from './resource-classes.ts'
@@ -31,9 +32,9 @@ export async function providerAllocations(
 ): Promise<{ readonly provider: Provider; readonly allocations: readonly Allocation[] }> {
   const tree = await findTree(db, id)
   const provider = tree.find((each) => each.id === id)!
-  const consumers = await consumersOfHost(db, { name: provider.host, hostId: provider.rootId })
-  const allocations = consumers.flatMap((consumer) => {
-    const resources = heldOf(consumer, tree).get(provider)
+  const held = heldOfEach(await consumersOn(db, tree), tree, resourcesOf)
+  const allocations = [...held].flatMap(([consumer, by]) => {
+    const resources = by.get(provider)
     return resources === undefined ? [] : [{ consumer, resources }]
   })
   return { provider, allocations }
@@ -48,17 +49,16 @@ export async function consumerAllocations(
 > {
   const consumer = isUuid(id) ? await findConsumer(db, id) : undefined
   if (consumer === undefined) return undefined
-  return { consumer, held: heldOf(consumer, await findTree(db, consumer.hostId)) }
+  const tree = await findTree(db, consumer.hostId)
+  // What is on NUMA nodes without having been chosen depends on what others hold of them.
+  const isAlone = tree.every(({ numaNode }) => numaNode === undefined)
+  const held = heldOfEach(isAlone ? [consumer] : await consumersOn(db, tree), tree, resourcesOf)
+  const own = [...held].find(([{ serverId }]) => serverId === consumer.serverId)
+  return { consumer, held: own?.[1] ?? new Map() }
 }
 
-/** Each class is held of the part of the host that has it. */
-function heldOf(consumer: Consumer, tree: ProviderTree): ReadonlyMap<Provider, Amounts> {
-  const held = new Map<Provider, Record<string, number>>()
-  for (const [name, amount] of Object.entries(resourcesOf(consumer.flavor))) {
-    const provider = tree.find(({ inventories }) => inventories.has(name)) ?? tree[0]
-    held.set(provider, { ...held.get(provider), [name]: amount })
-  }
-  return held
+function consumersOn(db: Executor, [root]: ProviderTree): Promise<readonly Consumer[]> {
+  return consumersOfHost(db, { name: root.host, hostId: root.id })
 }
 
 export interface ProjectUsages {
@@ -74,7 +74,7 @@ export async function projectUsages(
 ): Promise<ProjectUsages> {
   if (asked.projectId !== caller.projectId) enforce(caller, 'placement:usages:other_project')
   const consumers = await consumersOfProject(db, asked.projectId, asked.userId)
-  const amounts = consumers.map(({ flavor }) => resourcesOf(flavor))
+  const amounts = consumers.map(resourcesOf)
   const names = new Set([...PROVIDED_CLASSES, ...amounts.flatMap((each) => Object.keys(each))])
   const sums = [...names].map((name) => {
     return [name, amounts.reduce((sum, each) => sum + (each[name] ?? 0), 0)] as const
@@ -85,9 +85,20 @@ export async function projectUsages(
   }
 }
 
-/** As cells claim it. Nothing is claimed of a class of which there is none. */
-function resourcesOf(flavor: FlavorSnapshot): Amounts {
-  const { vcpus, memoryMb, diskGb, custom } = flavorResources(flavor)
-  const all = { VCPU: vcpus, MEMORY_MB: memoryMb, DISK_GB: diskGb, ...custom }
+/**
+ * As cells claim it. Nothing is claimed of a class of which there is none. Only what is chosen of NUMA nodes shows what the
+ * image asks for, such as dedicated CPUs instead of shared ones.
+ */
+function resourcesOf({ flavor, numa }: Pick<Consumer, 'flavor' | 'numa'>): Amounts {
+  const { vcpus, memoryMb, diskGb, custom = {} } = flavorResources(flavor)
+  const ofImage: Record<string, number> = {}
+  for (const amounts of Object.values(numa?.resources ?? {}))
+    for (const [name, amount] of Object.entries(amounts))
+      if (!COUNTED.has(name) && custom[name] === undefined)
+        ofImage[name] = (ofImage[name] ?? 0) + amount
+  const shared = Math.max(0, vcpus - (ofImage[DEDICATED_CPUS] ?? 0))
+  const all = { VCPU: shared, MEMORY_MB: memoryMb, DISK_GB: diskGb, ...custom, ...ofImage }
   return Object.fromEntries(Object.entries(all).filter(([, amount]) => amount > 0))
 }
+
+const COUNTED: ReadonlySet<string> = new Set(PROVIDED_CLASSES)

@@ -5,6 +5,7 @@ import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
 import { reservedOf } from '../hosts/reserved.ts'
+import { NODE_TRAIT, providingNodes } from './numa-nodes.ts'
 
 /** A host's inventory of one class. */
 export interface ProvidedInventory {
@@ -23,7 +24,7 @@ export interface ProvidedInventory {
 
 /**
  * A part of a host as Placement shows it: the host itself is the root, and its PCI devices and whole machines are below it, a
- * provider for each of their classes.
+ * provider for each of their classes, and so are its NUMA nodes, where they are providers of their own.
  */
 export interface Provider {
   readonly id: string
@@ -39,6 +40,8 @@ export interface Provider {
   readonly inventories: ReadonlyMap<string, ProvidedInventory>
   readonly traits: readonly string[]
   readonly aggregates: readonly string[]
+  /** The number of the host's NUMA node that it is; absent: it is none. */
+  readonly numaNode?: number
 }
 
 /** A host, and what is below it. */
@@ -55,6 +58,8 @@ export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]):
     hosts.some(({ hostId }) => hostId === view.hostId),
   )
   const name = hypervisorHostname(host)
+  const nodes = providingNodes(view)
+  const ofNodes = new Set(nodes.flatMap(({ inventories }) => [...inventories.keys()]))
   const root: Provider = {
     id: view.hostId,
     rootId: view.hostId,
@@ -62,7 +67,7 @@ export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]):
     name,
     host: view.name,
     generation: view.version,
-    inventories: new Map(view.inventory === null ? [] : amountsOf(host)),
+    inventories: new Map(view.inventory === null ? [] : amountsOf(host, ofNodes)),
     traits: traits.toSorted(),
     aggregates: [cellId, ...groups.map(({ uuid }) => uuid)],
   }
@@ -75,7 +80,16 @@ export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]):
     // Machines have the traits, devices are of a host that has them.
     traits: hasTraits ? root.traits : [],
   }))
-  return [root, ...parts]
+  const below = nodes.map(({ id, inventories }) => ({
+    ...root,
+    id: partId(view.hostId, `NUMA_${id}`),
+    parentId: root.id,
+    name: `${name}_NUMA_${id}`,
+    inventories,
+    traits: [NODE_TRAIT],
+    numaNode: id,
+  }))
+  return [root, ...parts, ...below]
 }
 
 /** The same for the same part of the same host, in the form of a UUID of its own making (RFC 9562, version 8). */
@@ -95,8 +109,8 @@ const DEVICES = /^CUSTOM_PCI_/
 
 type Named = readonly (readonly [string, ProvidedInventory])[]
 
-/** What the host offers itself. */
-function amountsOf({ view }: HostRecord): Named {
+/** What the host offers itself, and not by its NUMA nodes. */
+function amountsOf({ view }: HostRecord, ofNodes: ReadonlySet<string>): Named {
   const { inventory, ratios, used } = view
   if (inventory?.machines !== undefined) return []
   const further = Object.entries(inventory?.resources ?? {}).filter(([name]) => !DEVICES.test(name))
@@ -113,7 +127,7 @@ function amountsOf({ view }: HostRecord): Named {
     ] as const
   })
   const exact = further.map(([name, total]) => [name, exactly(view, name, total)] as const)
-  return [...amounts, ...exact].filter(([, { total }]) => total > 0)
+  return [...amounts, ...exact].filter(([name, { total }]) => total > 0 && !ofNodes.has(name))
 }
 
 interface Part {

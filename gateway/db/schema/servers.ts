@@ -130,6 +130,8 @@ export const serverIndex = mysqlTable(
     hypervisorHostname: token('hypervisor_hostname'),
     instanceName: token('instance_name'),
     zone: text255('zone'),
+    /** NumaAllocation; null: it holds nothing of any NUMA node of its host. */
+    numa: json('numa'),
     fault: json('fault'),
     /** Spaces, until its cell has first said where it is: what it then says fits where the row lies (`fixedToken`). */
     room: token('room', 160),

@@ -49,8 +49,8 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
     neighbours: await neighboursOf(tx, build),
   })
   const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
-  const { resources, group } = params
-  const claimant = { consumer: serverId, resources, group }
+  const { resources, nodes = null, group } = params
+  const claimant = { consumer: serverId, resources, nodes, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   const ended = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
   const trace = withRefusals(ended, refusalsBefore(call, nth))

@@ -1,8 +1,14 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
+import type { HostId, InstanceId } from '#common/ids.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { queueInstance } from '../../../db/instances.ts'
+import {
+  chooseNodes,
+  freeOfNodes,
+  nodeResources,
+  withNodes,
+} from '../../../placement/choose-nodes.ts'
 import { queueClaim } from '../../../placement/claim.ts'
 import { claimCandidate, instancesAllowedOn } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
@@ -26,8 +32,8 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
 /** Throws `no-capacity` when every candidate has filled up. */
 async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   const { deps, params } = call
-  const { operation, resources, group, candidates } = params
-  const claimant = { consumer: operation.serverId, resources, group }
+  const { operation, resources, nodes = null, group, candidates } = params
+  const claimant = { consumer: operation.serverId, resources, nodes, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined)
     throw new Failure(
@@ -39,15 +45,31 @@ async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
 
 /** The best candidate mostly has room; whether a group allows it has to be asked. */
 function claimBest(tx: Tx, call: BootCall): Claimed {
-  const { operation, resources, group, candidates } = call.params
+  const { operation, group, candidates } = call.params
   const [best] = candidates
   const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
   if (placed === undefined || group !== undefined) throw new FastPathFailed()
-  const claimed = insertOn(tx, call, placed, [])
+  const { resources, ...chosen } = onNodes(call, placed.hostId)
+  const claimed = insertOn(tx, call, { ...placed, ...chosen }, [])
   const instancesMax = instancesAllowedOn(call.deps, placed.hostId)
   const otherwise = () => new FastPathFailed()
   queueClaim(tx, placed.hostId, operation.serverId, resources, { otherwise, instancesMax })
   return claimed
+}
+
+/**
+ * What is claimed, with the nodes that seem to have it, if the server is to be on some; the claim fails where they have it no
+ * longer.
+ */
+function onNodes({ deps: { hosts }, params }: BootCall, hostId: HostId) {
+  const { resources, nodes } = params
+  const state = hosts.state(hostId)
+  if (nodes === undefined || state === undefined || state.countedNodes.length === 0)
+    return { resources }
+  const numa = chooseNodes(nodes, freeOfNodes(state.countedNodes, state))
+  if (numa === undefined) throw new FastPathFailed()
+  hosts.reserveNodes(hostId, nodeResources(numa))
+  return { resources: withNodes(resources, numa), numa }
 }
 
 function insertOn(tx: Tx, call: BootCall, placed: PlacedOn, lost: readonly string[]): Claimed {

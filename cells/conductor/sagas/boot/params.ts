@@ -1,6 +1,7 @@
 import type { HostId } from '#common/ids.ts'
 import type { StepCall } from '#common/saga/saga.ts'
 import type { OperationRef, ServerGroupRule } from '#openapi/wire/instance.ts'
+import type { NodeWish } from '../../../placement/node-wish.ts'
 import type { Resources } from '../../../placement/resources.ts'
 import type { Conductor } from '../../conductor.ts'
 
@@ -9,6 +10,8 @@ export interface BootParams {
   readonly operation: OperationRef
   readonly projectId: string
   readonly resources: Resources
+  /** What of them is of NUMA nodes, on hosts where these are providers of their own; absent: nothing. */
+  readonly nodes?: NodeWish
   /** Absent: a process of the former release began the boot. */
   readonly imageProperties?: Readonly<Record<string, string>>
   /** Absent: it is in no group. */

@@ -8,6 +8,7 @@ import { portsNotUp } from '../../../db/port-bindings.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../../ask-host.ts'
 import type { Conductor } from '../../conductor.ts'
 import { destroyOnHost } from '../../destroy-on-host.ts'
+import { buildOnNodes } from '../../on-nodes.ts'
 import { claimOf, type Spawned, spawnOf, spawnStep } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
@@ -44,7 +45,7 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
   const outcome = await workOnHost(deps, {
     host: claimed.placed.hostId,
     operation: 'spawn',
-    payload: { operation: params.operation, build },
+    payload: { operation: params.operation, build: buildOnNodes(build, claimed.placed) },
     work,
     signal,
     isWanted: async () => (await findOwner(deps.db, server)) === sagaId,

@@ -1,0 +1,1 @@
+ALTER TABLE `server_index` ADD `numa` json;
