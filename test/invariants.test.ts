@@ -24,6 +24,7 @@ const INSTANCE: InstanceRow = {
   host_id: 'h',
   host: 'host',
   saga_id: null,
+  numa: null,
 }
 const CELL: CellSnapshot = {
   id: 'north',
@@ -40,6 +41,7 @@ const CELL: CellSnapshot = {
     { consumer_id: 's', provider_id: 'h', resource_class: 'MEMORY_MB', used: 64 },
     { consumer_id: 's', provider_id: 'h', resource_class: 'DISK_GB', used: 1 },
   ],
+  classes: [],
   sagas: [],
   volumes: {
     volumes: [
@@ -132,6 +134,26 @@ test('a ledger that differs, or differed before, is a problem', () => {
     'p has 1 of port, and 2 are recorded',
     'a ledger had to be corrected: "of p was recorded as 9"',
   ])
+})
+
+test('classes of NUMA nodes are counted, bounded, and held where the server is', () => {
+  const [vcpu] = CELL.allocations
+  const name = 'NUMA_0_VCPU'
+  const numa = { vcpus: [0, 0], resources: { 0: { VCPU: 2 } } }
+  const problems = (held: number, used: number, limit = 4) =>
+    problemsOf({
+      ...SOUND,
+      ...cell({
+        instances: [{ ...INSTANCE, numa }],
+        allocations: [...CELL.allocations, { ...vcpu!, resource_class: name, used: held }],
+        classes: [{ provider_id: 'h', resource_class: name, limit, used }],
+      }),
+    })
+
+  expect(problems(2, 2)).toEqual([])
+  expect(problems(2, 3)).toEqual([`h counts 3 ${name}, held are 2`])
+  expect(problems(2, 2, 1)).toEqual([`h is over its ${name}`])
+  expect(problems(1, 1)).toEqual([`s is on 2 ${name}, and holds 1`])
 })
 
 test('a provider above its limit is a problem', () => {

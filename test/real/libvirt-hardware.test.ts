@@ -116,6 +116,32 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
     })
 
+    test('a guest is on the memory node that was claimed for it, and the host says so', async () => {
+      const asked = specWith({ 'hw:numa_nodes': '1' }, 2)
+      const missing = driver.spawn({ ...asked, hostNodes: [7, 7] }, signal())
+      await expect(missing).rejects.toMatchObject({ kind: 'no-capacity', message: /claimed \(7\)/ })
+      expect(await harness.leftovers(asked.id)).toEqual([])
+
+      const spec = { ...asked, hostNodes: [0, 0] }
+      await driver.spawn(spec, signal())
+      const pinned = { ...specWith({ 'hw:cpu_policy': 'dedicated' }), hostNodes: [0] }
+      await driver.spawn(pinned, signal())
+      const xml = await harness.virsh('dumpxml', `weir-${spec.id}`)
+      expect(xml).toMatch(/<memnode cellid='0' mode='strict' nodeset='0'\/>/)
+      const reports = await driver.list(signal())
+      expect(reports).toContainEqual({ id: spec.id, powerState: 'running', hostNodes: [0, 0] })
+      expect(reports).toContainEqual({ id: pinned.id, powerState: 'running', hostNodes: [0] })
+
+      // It is kept there when it is defined again.
+      const larger = { ...spec.flavor, id: 'larger', memoryMb: spec.flavor.memoryMb + 1 }
+      const how = { runs: true, graceMs: 0 }
+      await driver.resize!.resize({ ...spec, flavor: larger }, how, signal())
+      expect(await driver.topology!.read(spec.id, signal())).toMatchObject({
+        nodes: [{ hostNode: 0, vcpus: [0, 1], memoryMb: larger.memoryMb }],
+      })
+      for (const { id } of [spec, pinned]) await driver.destroy(id, signal())
+    })
+
     test('a CPU set apart is one guest’s until that is gone', async () => {
       const [first, second] = [1, 2].map(() => specWith({ 'hw:cpu_policy': 'dedicated' }))
       await driver.spawn(first!, signal())

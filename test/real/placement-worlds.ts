@@ -20,7 +20,10 @@ export interface Classes {
   readonly amounts: readonly number[]
 }
 
-const TRAITS = ['COMPUTE_NODE', 'CUSTOM_FAST', 'CUSTOM_NEAR', 'CUSTOM_GOLD', 'HW_CPU_X86_AVX2']
+const TRAITS = [
+  ...['COMPUTE_NODE', 'CUSTOM_FAST', 'CUSTOM_NEAR', 'CUSTOM_GOLD', 'HW_CPU_X86_AVX2'],
+  'HW_NUMA_ROOT',
+]
 const AGGREGATES = ['a', 'b', 'c'].map((letter) => `0000000${letter}-0000-4000-8000-000000000000`)
 /** What roots have, and what parts below them have. */
 export const RANDOM_CLASSES: Classes = {
@@ -30,10 +33,17 @@ export const RANDOM_CLASSES: Classes = {
 }
 export const HOST_CLASSES: Classes = {
   host: ['VCPU', 'MEMORY_MB', 'DISK_GB', 'PCPU', 'CUSTOM_HUGEPAGE_2048K_MB'],
-  part: ['CUSTOM_PCI_GPU', 'CUSTOM_PCI_NIC', 'CUSTOM_GOLD', 'CUSTOM_HUGEPAGE_2048K_MB'],
+  part: [
+    ...['CUSTOM_PCI_GPU', 'CUSTOM_PCI_NIC', 'CUSTOM_GOLD', 'CUSTOM_HUGEPAGE_2048K_MB'],
+    ...['VCPU', 'MEMORY_MB'],
+  ],
   amounts: [1, 1, 2, 4],
 }
 const SUFFIXES = ['1', '2', '_NET', '_GPU']
+
+const NODES = [0, 1].map((id) => {
+  return { id, cpus: 6, dedicatedCpus: 2, memoryMb: 8_192, pages: { 2048: 16 } }
+})
 
 /** Hosts of libvirt and of machines, with the trees that Weir makes of them. */
 export function hostTrees(random: SeededRandom): readonly ProviderTree[] {
@@ -50,7 +60,9 @@ export function hostTrees(random: SeededRandom): readonly ProviderTree[] {
     { resourceClass: 'CUSTOM_LEAD', total: 1, ...size },
   ]
   const used = { vcpus: 3, memoryMb: 512, diskGb: 10, instances: 2 }
-  type Offer = Pick<NonNullable<HostView['inventory']>, 'resources' | 'machines'>
+  const numa = { resources, numa: NODES, hasNumaProviders: true as const }
+  const onNodes = { PCPU: 3, NUMA_0_PCPU: 2, NUMA_1_PCPU: 1, NUMA_1_VCPU: 3 }
+  type Offer = Partial<NonNullable<HostView['inventory']>>
   const offers: readonly (readonly [Offer, Partial<HostView>])[] = [
     [{}, {}],
     [{ resources }, {}],
@@ -59,6 +71,8 @@ export function hostTrees(random: SeededRandom): readonly ProviderTree[] {
       { used: { ...used, custom: { PCPU: 3, CUSTOM_PCI_GPU: 2, CUSTOM_HUGEPAGE_2048K_MB: 62 } } },
     ],
     [{ resources }, { isDisabled: true }],
+    [numa, {}],
+    [numa, { used: { ...used, custom: onNodes }, ratios: { vcpus: 1, memoryMb: 1, diskGb: 1 } }],
     [{ machines }, {}],
     [{ machines }, { used: { ...used, custom: { CUSTOM_LEAD: 1 } } }],
   ]

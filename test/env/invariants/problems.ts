@@ -1,3 +1,6 @@
+import { nodeResources } from '#cells/placement/choose-nodes.ts'
+import { readNodeClass } from '#common/numa-providers.ts'
+import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import type { CellSnapshot, MappingRow, Snapshot } from './snapshot.ts'
 import { volumeProblems } from './volumes.ts'
 
@@ -8,6 +11,7 @@ export function problemsOf(snapshot: Snapshot): readonly string[] {
     ...misplaced(snapshot),
     ...snapshot.cells.flatMap(guestProblems),
     ...snapshot.cells.flatMap(claimProblems),
+    ...snapshot.cells.flatMap(classProblems),
     ...quotaProblems(snapshot),
     ...driftProblems(snapshot),
     ...leftovers(snapshot),
@@ -101,6 +105,37 @@ function claimProblems({ name, instances, providers, allocations }: CellSnapshot
   for (const { server_id, host_id } of instances)
     if (!allocations.some((row) => row.consumer_id === server_id && row.provider_id === host_id))
       problems.push(`${name} holds ${server_id} without allocation`)
+  return problems
+}
+
+/** The same of the classes that not every host has, those of NUMA nodes among them, which servers hold where they are. */
+function classProblems({ instances, allocations, classes }: CellSnapshot): string[] {
+  const problems: string[] = []
+  for (const { provider_id, resource_class, limit, used } of classes) {
+    const own = allocations.filter(
+      (row) => row.provider_id === provider_id && row.resource_class === resource_class,
+    )
+    const held = sum(own.map((row) => row.used))
+    if (held !== used)
+      problems.push(`${provider_id} counts ${used} ${resource_class}, held are ${held}`)
+    if (used > limit && readNodeClass(resource_class) !== undefined)
+      problems.push(`${provider_id} is over its ${resource_class}`)
+  }
+  for (const { server_id, host_id, numa = null } of instances) {
+    const known = typeof numa === 'string' ? (JSON.parse(numa) as NumaAllocation | null) : numa
+    if (known === null) continue
+    for (const [name, amount] of Object.entries(nodeResources(known).custom ?? {})) {
+      const rows = allocations.filter(
+        (row) =>
+          row.consumer_id === server_id &&
+          row.provider_id === host_id &&
+          row.resource_class === name,
+      )
+      const held = sum(rows.map((row) => row.used))
+      // More while its resize waits to be confirmed.
+      if (held < amount) problems.push(`${server_id} is on ${amount} ${name}, and holds ${held}`)
+    }
+  }
   return problems
 }
 

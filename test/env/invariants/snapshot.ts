@@ -2,6 +2,7 @@ import { type Connection, createConnection, type RowDataPacket } from 'mysql2/pr
 import { findWriter } from '#common/db/cluster-nodes.ts'
 import { databaseUrls } from '#common/db/database-url.ts'
 import { findQuotaDrift, type QuotaDrift } from '#gateway/db/quota-drift.ts'
+import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import type { Cloud, CloudCell } from '../cloud.ts'
 import { type CellVolumes, cellVolumes, type GatewayVolumes, gatewayVolumes } from './volumes.ts'
 
@@ -36,6 +37,16 @@ export interface InstanceRow {
   readonly host_id: string
   readonly host: string
   readonly saga_id: string | null
+  /** NumaAllocation, as JSON or read already. */
+  readonly numa: string | NumaAllocation | null
+}
+
+/** What a provider has of a class that not every host has. */
+export interface ClassRow {
+  readonly provider_id: string
+  readonly resource_class: string
+  readonly limit: number
+  readonly used: number
 }
 
 export interface ProviderRow {
@@ -53,7 +64,7 @@ export interface ProviderRow {
 export interface AllocationRow {
   readonly consumer_id: string
   readonly provider_id: string
-  readonly resource_class: 'VCPU' | 'MEMORY_MB' | 'DISK_GB'
+  readonly resource_class: string
   readonly used: number
 }
 
@@ -69,6 +80,7 @@ export interface CellSnapshot {
   readonly instances: readonly InstanceRow[]
   readonly providers: readonly ProviderRow[]
   readonly allocations: readonly AllocationRow[]
+  readonly classes: readonly ClassRow[]
   readonly sagas: readonly SagaRow[]
   readonly volumes: CellVolumes
   /** Ids of the guests of each host, by host id. */
@@ -135,6 +147,7 @@ async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
       `SELECT coalesce(m.server_id, a.consumer_id) AS consumer_id, a.provider_id, a.resource_class, a.used
        FROM allocations a LEFT JOIN server_migrations m ON m.id = a.consumer_id`,
     ),
+    classes: await rows<ClassRow>('SELECT * FROM custom_resources'),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
     volumes: await cellVolumes(rows),
     guests,
