@@ -1,0 +1,8 @@
+/** The bytes of an image file, wherever it is. */
+export interface DiskBytes {
+  readonly sizeBytes: number
+  /** As many bytes from that position on, or fewer at the end of the file. */
+  read(first: number, length: number): Promise<Buffer>
+  /** All of them, from the first to the last. */
+  stream(): AsyncIterable<Uint8Array>
+}
