@@ -5,6 +5,7 @@ import type { PowerState } from '#common/states/instance-states.ts'
 import type { ImageCacheRef } from '#openapi/wire/instance.ts'
 import type { AddressAnnouncer } from './address-announcer.ts'
 import type { Adopt } from './adopt.ts'
+import type { BackupChanges } from './backup-changes.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
 import type { Firewall } from './firewall.ts'
@@ -80,6 +81,7 @@ export interface Driver extends AsyncDisposable {
   readonly consoleKinds?: ConsoleKinds
   readonly snapshot?: Snapshot
   readonly diskChanges?: DiskChanges
+  readonly backupChanges?: BackupChanges
   readonly rebuild?: Rebuild
   readonly resize?: Resize
   readonly move?: Move
@@ -124,6 +126,7 @@ export const CAPABILITIES = [
   'consoleKinds',
   'snapshot',
   'diskChanges',
+  'backupChanges',
   'rebuild',
   'resize',
   'move',

@@ -34,6 +34,11 @@ export async function rebase(
   await qemuImg(['rebase', '-q', '-u', '-f', 'qcow2', ...backing, path], signal)
 }
 
+/** Afterwards the qcow2 file at `path` has what it has itself, and shows zeros elsewhere. Its former base is not read. */
+export async function removeBacking(path: string, signal: AbortSignal): Promise<void> {
+  await qemuImg(['rebase', '-q', '-u', '-f', 'qcow2', '-b', '', path], signal)
+}
+
 /** Afterwards `path` is an empty qcow2 disk of `sizeBytes`. */
 export async function createBlank(
   path: string,
@@ -129,6 +134,11 @@ export async function bitmapsOf(path: string, signal: AbortSignal): Promise<read
   }
   const bitmaps = info['format-specific']?.data?.bitmaps ?? []
   return bitmaps.map(({ name, flags }) => ({ name, isInUse: flags.includes('in-use') }))
+}
+
+/** Afterwards programs note in the bitmap of the qcow2 disk what they write. No program may have the disk open. */
+export async function addBitmap(path: string, name: string, signal: AbortSignal): Promise<void> {
+  await qemuImg(['bitmap', '--add', '-f', 'qcow2', path, name], signal)
 }
 
 /** Afterwards the qcow2 disk does not have the bitmap. No program may have the disk open. */

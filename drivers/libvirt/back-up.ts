@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import { backupCalls } from './domains/backup-calls.ts'
+import { checkpointCalls } from './domains/checkpoint-calls.ts'
 import { mirrorCalls } from './domains/mirror-calls.ts'
 import type { LibvirtHost } from './host.ts'
 import type { DomainRef } from './rpc/refs.ts'
@@ -21,11 +22,14 @@ export interface Backup {
   readonly path: string
   /** The file is there, encrypted with the key of this volume; absent: it is made. */
   readonly encryptedFor?: VolumeId
+  /** What this bitmap of the disk names is copied, and nothing else; absent: the whole disk. */
+  readonly bitmap?: string
 }
 
 /**
- * Afterwards the file has the content of one moment of a disk of the guest, which runs: of the one at which this began, or, while
- * the guest's daemon has lost a job, of the one at which it ended. The caller holds the instance's lock.
+ * Afterwards the file has the content of one moment of a disk of the guest, which runs, or what a bitmap names of it: of the
+ * moment at which this began, or, while the guest's daemon has lost a job, of the one at which it ended; then a bitmap is
+ * refused. The caller holds the instance's lock.
  */
 export async function backUp(
   host: LibvirtHost,
@@ -34,10 +38,14 @@ export async function backUp(
   signal: AbortSignal,
 ): Promise<void> {
   const calls = backupCalls(host.session, host.slowSession)
-  if (await calls.hasLostJob(domain, signal)) return mirror(host, domain, backup, signal)
+  if (await calls.hasLostJob(domain, signal)) {
+    if (backup.bitmap !== undefined) throw notCopied()
+    return mirror(host, domain, backup, signal)
+  }
   const isThere = backup.encryptedFor !== undefined
   await endLeftJob(calls, domain, signal)
-  await calls.begin(domain, { xml: backupXml(backup), isThere }, signal)
+  const begin = () => calls.begin(domain, { xml: backupXml(backup), isThere }, signal)
+  await asCheckpoint(host, domain, backup, signal, begin)
   try {
     while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
       await sleep(POLL_MS, undefined, { signal })
@@ -46,6 +54,25 @@ export async function backUp(
     throw error
   }
   if ((await calls.jobState(domain, true, signal)) !== JOB_COMPLETED) throw notCopied()
+}
+
+/** Begins a copy while libvirt knows its bitmap, if it has one. */
+async function asCheckpoint(
+  host: LibvirtHost,
+  domain: DomainRef,
+  { target, bitmap }: Backup,
+  signal: AbortSignal,
+  begin: () => Promise<void>,
+): Promise<void> {
+  if (bitmap === undefined) return begin()
+  const checkpoints = checkpointCalls(host.session)
+  await checkpoints.define(domain, target, bitmap, signal)
+  try {
+    await begin()
+  } finally {
+    // The copy has a bitmap of its own by now.
+    await checkpoints.forget(domain, bitmap, AbortSignal.timeout(ABORT_MS))
+  }
 }
 
 /** A daemon of libvirt that was killed under a copy has taken its job up again, and begins no other beside it. */
@@ -93,10 +120,13 @@ function notCopied(): Failure {
 }
 
 /** The other disks are left out. */
-function backupXml({ target, format, path, encryptedFor }: Backup): string {
+function backupXml({ target, format, path, encryptedFor, bitmap }: Backup): string {
   const disk = element(
     'disk',
-    { name: target, backup: 'yes', type: 'file' },
+    {
+      ...{ name: target, backup: 'yes', type: 'file' },
+      ...(bitmap !== undefined && { backupmode: 'incremental', incremental: bitmap }),
+    },
     element('driver', { type: format }),
     element('target', { file: path }, encryptedFor && encryptionElement(encryptedFor)),
   )

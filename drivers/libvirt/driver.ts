@@ -14,6 +14,7 @@ import { ovnGuestMetadata } from '../ovn/metadata/metadata-networks.ts'
 import { switchStatistics } from '../ovn/switch-statistics.ts'
 import { ovsTunnels } from '../ovn/tunnel-test.ts'
 import { libvirtAdopt } from './adopt.ts'
+import { libvirtBackupChanges } from './backup-changes.ts'
 import { libvirtConsole, libvirtConsoleLog } from './console.ts'
 import { destroy } from './destroy.ts'
 import { libvirtDiagnostics } from './diagnostics.ts'
@@ -145,6 +146,7 @@ export async function createLibvirtDriver(
     console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
     diskChanges: libvirtDiskChanges(host),
+    backupChanges: libvirtBackupChanges(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
     adopt: libvirtAdopt(host),

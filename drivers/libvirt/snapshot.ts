@@ -11,7 +11,7 @@ import { filesOf, type LibvirtHost } from './host.ts'
 import { refuseRootVolume } from './volumes/attach.ts'
 
 /** The root disk in `domainXml`. */
-const ROOT_TARGET = 'vda'
+export const ROOT_TARGET = 'vda'
 
 /** Copies root disks: of a guest that runs through QEMU, as of the moment the copy began, else the file. */
 export function libvirtSnapshot(host: LibvirtHost): Snapshot {

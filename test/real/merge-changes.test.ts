@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { copyFile, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DiskBytes } from '#common/qcow2/disk-bytes.ts'
 import { mergeChanges } from '#common/qcow2/merge-changes.ts'
 import { copyChanges } from '#drivers/copy-changes.ts'
+import { diskFile } from './disk-file.ts'
 import { whyNoGuests } from './requirements.ts'
 
 // Goal: QEMU finds on a disk that was merged with its changes what it had written, and nothing wrong with its tables.
@@ -26,20 +26,6 @@ function numbers(seed: number): (below: number) => number {
     state = (state * 48_271) % 2_147_483_647
     return state % below
   }
-}
-
-async function bytesOf(path: string): Promise<DiskBytes> {
-  const { size: sizeBytes } = await stat(path)
-  const read = async (first: number, length: number) => {
-    const file = await open(path)
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, first)
-      return buffer.subarray(0, bytesRead)
-    } finally {
-      await file.close()
-    }
-  }
-  return { sizeBytes, read, stream: () => createReadStream(path) }
 }
 
 describe.skipIf(why !== undefined)(
@@ -81,7 +67,7 @@ describe.skipIf(why !== undefined)(
           await copyChanges(disk, BITMAP, at('changes'), AbortSignal.timeout(60_000))
           await run('qemu-img', 'bitmap', '--remove', '-f', 'qcow2', disk, BITMAP)
 
-          const merged = await mergeChanges(await bytesOf(before), await bytesOf(at('changes')))
+          const merged = await mergeChanges(await diskFile(before), await diskFile(at('changes')))
           const after = at(`before-${round}`)
           await pipeline(merged.stream(), createWriteStream(after))
 

@@ -14,7 +14,11 @@ interface BlockNode {
   readonly drv: string
   readonly file: string
   readonly 'node-name': string
-  readonly 'dirty-bitmaps'?: readonly { readonly name?: string }[]
+  readonly 'dirty-bitmaps'?: readonly {
+    readonly name?: string
+    readonly recording: boolean
+    readonly inconsistent?: boolean
+  }[]
 }
 
 /** A disk of a guest that runs, as its QEMU knows it. */
@@ -22,6 +26,8 @@ export interface DiskNode {
   readonly name: string
   /** Names of the bitmaps that note what is written. */
   readonly bitmaps: readonly string[]
+  /** Of these, those that note all that is written since they were added: not what a QEMU that was killed has left. */
+  readonly usableBitmaps: readonly string[]
 }
 
 /** Calls to the QEMU of a guest that runs, for which libvirt has none of its own. Each throws `internal` with QEMU's refusal. */
@@ -55,7 +61,12 @@ export function monitorCalls(session: LibvirtSession) {
       )
       if (found === undefined) return undefined
       const bitmaps = found['dirty-bitmaps'] ?? []
-      return { name: found['node-name'], bitmaps: bitmaps.flatMap(({ name }) => name ?? []) }
+      const usable = bitmaps.filter((each) => each.recording && each.inconsistent !== true)
+      return {
+        name: found['node-name'],
+        bitmaps: bitmaps.flatMap(({ name }) => name ?? []),
+        usableBitmaps: usable.flatMap(({ name }) => name ?? []),
+      }
     },
     /** Afterwards QEMU notes what is written, also over stops and starts of the guest. */
     async addBitmap(

@@ -70,6 +70,8 @@ export const PROCEDURES = {
   domainDefineXmlFlags: 350,
   domainSetUserPassword: 357,
   domainDetachDeviceAlias: 392,
+  domainCheckpointCreateXml: 411,
+  domainCheckpointDelete: 417,
   domainBackupBegin: 421,
 } as const
 export type Procedure = (typeof PROCEDURES)[keyof typeof PROCEDURES]

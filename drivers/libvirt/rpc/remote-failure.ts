@@ -22,6 +22,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   86: 'conflict', // AGENT_UNRESPONSIVE
   97: 'conflict', // AGENT_UNSYNCED
   99: 'not-found', // DEVICE_MISSING
+  103: 'not-found', // NO_DOMAIN_CHECKPOINT
   111: 'conflict', // AGENT_COMMAND_TIMEOUT
   112: 'conflict', // AGENT_COMMAND_FAILED
 }
