@@ -4,6 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
 import { COPY_OF_MOVE, isPartOfMove } from './parts-of-moves.ts'
 import { images } from './schema/image.ts'
+import { serverIndex } from './schema/servers.ts'
 
 /**
  * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
@@ -11,6 +12,7 @@ import { images } from './schema/image.ts'
  * `move-copy`: that of a server that still runs, and is to go to another cell; deleted when its move has ended and no image
  * has changes of it.
  * `volume-move`: that of a volume on its way to another cell, deleted when the move has ended.
+ * `backup-part`: the changes that the image of a backup was made with; deleted when no cell needs them any more.
  */
 export type SnapshotPurpose =
   | 'image'
@@ -20,6 +22,7 @@ export type SnapshotPurpose =
   | 'move-copy'
   | 'volume'
   | 'volume-move'
+  | 'backup-part'
 
 export interface SnapshotMark {
   /** The server or volume. */
@@ -82,55 +85,65 @@ export async function freeSnapshot(db: Executor, imageId: string): Promise<numbe
   return row?.kept ?? null
 }
 
-/** By server: the newest full snapshot or backup of it that its own project has. */
+/** By server: the newest full snapshot or backup of it that its own project has. Reads no more images than it has to. */
 export async function newestSnapshots(
   db: Executor,
   servers: readonly { readonly id: string; readonly projectId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   if (servers.length === 0) return new Map()
-  const property = (name: string) => sql<string>`json_value(${images.properties}, ${`$.${name}`})`
-  const owners = new Map(servers.map(({ id, projectId }) => [id, projectId]))
-  const rows = await db.orm
-    .select({ id: images.id, owner: images.owner, serverId: property('instance_uuid') })
+  const { serverId, projectId } = serverIndex
+  const newest = db.orm
+    .select({ id: images.id })
     .from(images)
     .where(
       and(
+        eq(images.instanceUuid, serverId),
+        eq(images.owner, projectId),
         eq(images.status, 'active'),
         sql`not ${isPartOfMove}`,
-        inArray(images.owner, [...new Set(owners.values())]),
+        inArray(property('instance_uuid'), [serverId]),
         inArray(property('image_type'), ['snapshot', 'backup']),
-        inArray(property('instance_uuid'), [...owners.keys()]),
       ),
     )
-    .orderBy(images.createdAt, images.id)
+    .orderBy(desc(images.instanceUuid), desc(images.createdAt), desc(images.id))
+    .limit(1)
+  const rows = await db.orm
+    .select({ serverId, imageId: sql<string | null>`(${newest})` })
+    .from(serverIndex)
+    .where(inArray(serverId, [...new Set(servers.map(({ id }) => id))]))
   return new Map(
-    rows.flatMap(({ id, owner, serverId }) =>
-      owners.get(serverId) === owner ? [[serverId, id] as const] : [],
-    ),
+    rows.flatMap(({ serverId: id, imageId }) => (imageId === null ? [] : [[id, imageId] as const])),
   )
 }
 
-/** Ids of the active backups like this one beyond the newest `kept`, oldest last. */
+/** A property of the image, as SQL. */
+function property(name: string): SQL<string> {
+  return sql<string>`json_value(${images.properties}, ${`$.${name}`})`
+}
+
+/** No more are removed at once; the next backup removes further ones. */
+const SURPLUS_MAX = 1_000
+
+/** Ids of the active backups like this one beyond the newest `kept`, oldest last. Reads the images of its server alone. */
 export async function surplusBackups(
   db: Executor,
   imageId: string,
   kept: number,
 ): Promise<readonly string[]> {
-  const property = (name: string) => sql`json_value(${images.properties}, ${`$.${name}`})`
   const [own] = await db.orm
     .select({
-      owner: images.owner,
-      server: sql<string>`${property('instance_uuid')}`,
-      type: sql<string>`${property('backup_type')}`,
+      ...{ owner: images.owner, instanceUuid: images.instanceUuid },
+      ...{ server: property('instance_uuid'), type: property('backup_type') },
     })
     .from(images)
     .where(eq(images.id, imageId))
-  if (own === undefined) return []
+  if (own?.instanceUuid == null) return []
   const rows = await db.orm
     .select({ id: images.id })
     .from(images)
     .where(
       and(
+        eq(images.instanceUuid, own.instanceUuid),
         eq(images.owner, own.owner),
         eq(images.status, 'active'),
         eq(images.isProtected, false),
@@ -140,7 +153,9 @@ export async function surplusBackups(
       ),
     )
     .orderBy(desc(images.createdAt), desc(images.id))
-  return rows.slice(kept).map(({ id }) => id)
+    .limit(SURPLUS_MAX)
+    .offset(kept)
+  return rows.map(({ id }) => id)
 }
 
 /** While a server has one of these tasks, it is being saved. */
@@ -168,7 +183,7 @@ const COPY = sql.raw(`'${COPY_OF_MOVE}'`)
 /**
  * Images without content whose server is not, or is no longer, being saved in them; and images of servers that are no
  * longer shelved, or have changed cells; and copies of disks of servers whose moves have ended, unless an image has changes of
- * them; and those whose volume is not being uploaded to them, or not moved any more. Images
+ * them; and changes of backups that are gone, and of those that no other cell is to keep as the newest; and those whose volume is not being uploaded to them, or not moved any more. Images
  * of a server or volume that a saga holds are skipped: the saga has not reported yet.
  */
 const UNNEEDED = sqlStatement(sql`
@@ -176,9 +191,14 @@ const UNNEEDED = sqlStatement(sql`
   left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
   left join instance_mappings m on m.server_id = i.snapshot_of
   left join volumes v on v.id = i.snapshot_of
+  left join images b on b.id = i.snapshot_of
   where i.snapshot_of is not null
-    and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move', ${COPY}, 'volume-move'))
-    and case when i.snapshot_for = ${COPY} then
+    and (i.status <> 'active' or i.snapshot_for in ('shelve', 'move', ${COPY}, 'volume-move', 'backup-part'))
+    and case when i.snapshot_for = 'backup-part' then
+      b.id is null or (b.status in ('active', 'deactivated') and (i.status <> 'active'
+        or not exists (select 1 from server_protections p
+          where p.last_image_id = b.id and p.to_cell_id is not null)))
+    when i.snapshot_for = ${COPY} then
       not exists (select 1 from images d where d.changes_of = i.id)
       and not exists (select 1 from server_moves w join operations o on o.id = w.operation_id
         where w.copy_image_id = i.id and o.state = 'running')

@@ -35,7 +35,7 @@ export interface Image extends ImageFields {
   readonly staged: ImageContent | null
   /** The image since which the content has what a server has written; null: it is a whole disk, or will be. */
   readonly changesOf: string | null
-  /** True for a part of a disk that changes cells, which no request may name and no quota counts. */
+  /** True for a part of a disk that changes cells, or of a backup, which no request may name and no quota counts. */
   readonly isPartOfMove: boolean
   readonly createdAt: Date
   readonly updatedAt: Date

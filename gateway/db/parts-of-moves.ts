@@ -6,7 +6,7 @@ import { images } from './schema/image.ts'
 /** The purpose of an image of the disk of a server that still runs, and is to change cells. */
 export const COPY_OF_MOVE = 'move-copy'
 
-/** For a row of `images`: it is a part of a disk that changes cells, as SQL. */
+/** For a row of `images`: it is a part of a disk that changes cells, or of a backup, as SQL. */
 export const isPartOfMove = sql`(${images.changesOf} is not null or ${images.snapshotFor} <=> ${sql.raw(`'${COPY_OF_MOVE}'`)})`
 
 /** What was saved of the disk of a shelved server, in bytes. */

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -34,16 +35,21 @@ export const images = mysqlTable(
     isProtected: boolean('protected').notNull(),
     isHidden: boolean('os_hidden').notNull(),
     properties: json('properties').$type<Readonly<Record<string, string>>>().notNull(),
+    /** The server that the image names in its property of that name, by which its images are found; null: it names none. */
+    instanceUuid: token('instance_uuid', 36).generatedAlwaysAs(
+      sql`if(json_value(properties, '$.instance_uuid') regexp '^[0-9a-f-]{36}$', convert(json_value(properties, '$.instance_uuid') using ascii), null)`,
+      { mode: 'virtual' },
+    ),
     /** The upload that fills the image now; only this upload may finish it. */
     uploadId: uuid('upload_id'),
     /** Renewed by the upload; past it the upload is dead and another may begin. */
     uploadExpiresAt: time('upload_expires_at'),
     /**
-     * The server that the image is being made from, or that is shelved in it; null once the image belongs to its
-     * owner alone.
+     * The server that the image is being made from, or that is shelved in it, or the backup of which it has the changes; null
+     * once the image belongs to its owner alone.
      */
     snapshotOf: uuid('snapshot_of'),
-    /** image, backup, shelve, move, move-copy, volume or volume-move. */
+    /** image, backup, shelve, move, move-copy, volume, volume-move or backup-part. */
     snapshotFor: token('snapshot_for', 16),
     /** The image since which the content has what a server has written; null: the content is a whole disk. */
     changesOf: uuid('changes_of'),
@@ -55,6 +61,7 @@ export const images = mysqlTable(
   },
   (t) => [
     index('images_by_server').on(t.snapshotOf),
+    index('images_by_instance').on(t.instanceUuid, t.createdAt),
     index('images_by_owner').on(t.owner, t.createdAt),
     index('images_by_visibility').on(t.visibility, t.createdAt),
     index('images_by_name').on(t.name),
