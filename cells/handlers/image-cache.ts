@@ -20,9 +20,9 @@ export async function imagePreload(
  */
 export async function imagePin(
   cell: Cell,
-  { serverId, image }: CellAsk<'image.pin'>,
+  { serverId, image, madeOf }: CellAsk<'image.pin'>,
 ): Promise<CellAnswer<'image.pin'>> {
-  return cachesOf(cell).pin(serverId, image)
+  return cachesOf(cell).pin(serverId, image, madeOf)
 }
 
 /** Afterwards none of the cell's image caches keeps an image for the server. Throws `unavailable` while one does not answer. */

@@ -7,7 +7,9 @@ import { errorFields, type Logger } from '#common/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { ImageFile, ImageSource } from '#drivers/driver.ts'
 import { type HeldImage, ImageCache } from '#drivers/image-cache.ts'
+import type { ImageMaking } from '#openapi/wire/instance.ts'
 import type { FoundInCache } from '../images/cache-place.ts'
+import { ImageMaker } from './image-maker.ts'
 
 /** Different images that are fetched at the same time; further ones wait. */
 const FETCHES_MAX = 4
@@ -48,12 +50,14 @@ export class CellImageCache implements AsyncDisposable {
   readonly #fetches = new Map<string, Fetch>()
   readonly #failures = new Map<string, { readonly error: unknown; readonly at: number }>()
   readonly #stop = new AbortController()
+  readonly #making: ImageMaker
   #reservedBytes = 0
 
   private constructor(options: CellImageCacheOptions) {
     this.#options = options
     const source = { open: this.#opened.bind(this) }
     this.#files = new ImageCache(options.folder, source, options.bytesMax)
+    this.#making = new ImageMaker(this.#files, options.log)
   }
 
   /** Afterwards the folder exists, and has no more than it may. */
@@ -92,9 +96,14 @@ export class CellImageCache implements AsyncDisposable {
     return { isCached: false, bytes: this.#fetch(image).bytes }
   }
 
-  /** As `begin`; afterwards the image makes room for no other until the server's pins end. */
-  async pin(serverId: string, image: ImageFile): Promise<Begun> {
+  /**
+   * As `begin`; afterwards the image makes room for no other until the server's pins end. Where the cache has what the image
+   * can be made of, the changes alone are fetched.
+   */
+  async pin(serverId: string, image: ImageFile, madeOf?: ImageMaking): Promise<Begun> {
     await this.#files.pin(image, serverId)
+    if (madeOf !== undefined && !this.#fetches.has(image.sha256))
+      this.#making.offer(image.sha256, madeOf)
     return this.begin(image)
   }
 
@@ -142,13 +151,15 @@ export class CellImageCache implements AsyncDisposable {
   }
 
   async #bring(image: ImageFile): Promise<true> {
-    const { sha256, sizeBytes } = image
+    const { sha256 } = image
+    const sizeBytes = image.sizeBytes + this.#making.extraBytes(sha256)
     const { clock, log } = this.#options
     this.#reservedBytes += sizeBytes
     try {
       await this.#makeRoom(image)
       await using _held = await this.#files.hold(image, this.#stop.signal)
-      log.info({ image_id: image.id, bytes: sizeBytes }, 'image cached')
+      this.#making.made(sha256)
+      log.info({ image_id: image.id, bytes: image.sizeBytes }, 'image cached')
       return true
     } catch (error) {
       this.#failures.set(sha256, { error, at: clock.elapsed() })
@@ -180,13 +191,20 @@ export class CellImageCache implements AsyncDisposable {
   }
 
   async #opened(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const fetch = this.#fetches.get(image.sha256)
+    const made = await this.#making.make(image, signal)
+    if (made !== undefined) return this.#counted(made, fetch, () => undefined)
     const content = await this.#options.source.open(image, signal)
-    return this.#counted(content, this.#fetches.get(image.sha256))
+    return this.#counted(content, fetch, this.#options.onFetched)
   }
 
-  async *#counted(content: AsyncIterable<Uint8Array>, fetch: Fetch | undefined) {
+  async *#counted(
+    content: AsyncIterable<Uint8Array>,
+    fetch: Fetch | undefined,
+    onChunk: (bytes: number) => void,
+  ) {
     for await (const chunk of content) {
-      this.#options.onFetched(chunk.byteLength)
+      onChunk(chunk.byteLength)
       if (fetch !== undefined) fetch.bytes += chunk.byteLength
       yield chunk
     }

@@ -17,8 +17,10 @@ import type { ImageId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { CertificateWatch } from '#common/tls/certificate-watch.ts'
 import type { ImageFile } from '#drivers/driver.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { ImageMaking } from '#openapi/wire/instance.ts'
 import { checkPass } from '../images/cache-pass.ts'
-import type { FoundInCache, Preloaded } from '../images/cache-place.ts'
+import { type FoundInCache, MADE_OF, type Preloaded } from '../images/cache-place.ts'
 import type { CacheMetrics } from './cache-metrics.ts'
 import type { CellImageCache } from './cell-image-cache.ts'
 
@@ -165,12 +167,27 @@ async function changePins(
   if (request.method === 'PUT' && id !== undefined && sha256 !== undefined) {
     const ticket = headerOf(request, 'x-weir-image-ticket')
     const image = { id: id as ImageId, sha256, sizeBytes: Number(sizeBytes), ticket }
-    return endWithJson(response, preloaded(await cache.pin(serverId, image)))
+    return endWithJson(response, preloaded(await cache.pin(serverId, image, madeOfIn(request))))
   }
   if (request.method !== 'DELETE' || id !== undefined)
     return end(response, 405, 'An image is pinned by PUT, and the pins of a server end by DELETE.')
   await cache.unpin(serverId, except)
   response.writeHead(204).end()
+}
+
+/** Throws `unavailable` for what is none. */
+function madeOfIn(request: IncomingMessage): ImageMaking | undefined {
+  const text = headerOf(request, MADE_OF)
+  return text === '' ? undefined : checked(ImageMaking, jsonOf(text), `The header ${MADE_OF}`)
+}
+
+/** Undefined for text that is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 async function check(

@@ -5,11 +5,14 @@ import { Failure } from '#common/errors.ts'
 import type { ImageFile } from '#drivers/driver.ts'
 import { CELL_OPERATIONS } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
+import type { ImageMaking } from '#openapi/wire/instance.ts'
 import { askForContent, contentOf, type ImagePlace, unavailable } from './image-place.ts'
 
 /** While the cache fetches the image; it answers after some seconds at the latest. */
 const FETCHING = 202
 const PAUSE_MS = 100
+/** The header that says what an image to be pinned can be made of, as JSON. */
+export const MADE_OF = 'x-weir-image-made-of'
 const TEXT_MAX = 200
 const ANSWER = 'The answer of the image cache'
 
@@ -57,12 +60,16 @@ export class CachePlace implements ImagePlace {
   /** The same, and the cache keeps the image for the server. `pass`: for its pins. */
   async pin(
     serverId: string,
-    { id, sha256, sizeBytes, ticket }: ImageFile,
+    { id, sha256, sizeBytes, ticket, madeOf }: ImageFile & { readonly madeOf?: ImageMaking },
     pass: string,
     signal: AbortSignal,
   ): Promise<Preloaded> {
     const path = `${serverId}/${encodeURIComponent(id)}/${sha256}/${sizeBytes}`
-    const headers = { 'x-weir-cache-pass': pass, 'x-weir-image-ticket': ticket }
+    const headers = {
+      ...{ 'x-weir-cache-pass': pass, 'x-weir-image-ticket': ticket },
+      // A cache of a former release does not read it.
+      ...(madeOf && { [MADE_OF]: JSON.stringify(madeOf) }),
+    }
     const { statusCode, text } = await this.#askPins('PUT', path, headers, signal)
     if (statusCode === 200) return checked(Preloaded, JSON.parse(text), ANSWER)
     // The cache says why, such as that it has no room; the cell's processes alone may ask it for pins.

@@ -3,7 +3,12 @@ import { Agent } from 'undici'
 import type { Clock } from '#common/clock.ts'
 import { isFailure } from '#common/errors.ts'
 import type { ImageId } from '#common/ids.ts'
-import type { ImageCacheRef, ImageFile, InstanceBuild } from '#openapi/wire/instance.ts'
+import type {
+  ImageCacheRef,
+  ImageFile,
+  ImageMaking,
+  InstanceBuild,
+} from '#openapi/wire/instance.ts'
 import { issuePass, type PassedImage } from './cache-pass.ts'
 import { CachePlace, type FoundInCache, type Preloaded } from './cache-place.ts'
 import { unavailable } from './image-place.ts'
@@ -53,12 +58,16 @@ export class ImageCaches implements AsyncDisposable {
    * Afterwards one of the caches keeps the image for the server, and none keeps another for it; or the one fetches it, and
    * what was kept still is. Throws as `preload`.
    */
-  async pin(serverId: string, image: Omit<ImageFile, 'cache'>): Promise<Preloaded> {
+  async pin(
+    serverId: string,
+    image: Omit<ImageFile, 'cache'>,
+    madeOf?: ImageMaking,
+  ): Promise<Preloaded> {
     const file = { ...image, id: image.id as ImageId }
     const pass = this.#passFor(serverId)
     const { place, found } = await this.#first(image, async (cache, signal, url) => ({
       place: url,
-      found: await cache.pin(serverId, file, pass, signal),
+      found: await cache.pin(serverId, { ...file, ...(madeOf && { madeOf }) }, pass, signal),
     }))
     if (found.state === 'cached') {
       const others = this.#urls.filter((url) => url !== place)

@@ -42,6 +42,11 @@ export const Act = Type.Union([
     target: ImageTarget,
     /** From the moment of the image on, the host notes which parts of its disk the guest writes. */
     notesChanges: Type.Optional(Type.Literal(true)),
+    /**
+     * One of a row of backups: a host that can notes what is written from its moment on, and saves only what was written since
+     * the backup of this id, if it knows that; null: the first. The target's id is the name for the next.
+     */
+    backupSince: Type.Optional(Nullable(Uuid)),
   }),
   Type.Object({
     name: Type.Literal('shelve'),

@@ -9,6 +9,7 @@ import { HostAggregate, HostView, UnmanagedGuest } from './host.ts'
 import {
   FlavorSnapshot,
   ImageFile,
+  ImageMaking,
   ImageSnapshot,
   InstanceBuild,
   InstanceRecord,
@@ -193,7 +194,12 @@ export const CELL_OPERATIONS = {
    * `image.unpin`.
    */
   'image.pin': {
-    ask: Type.Object({ serverId: Uuid, image: Type.Omit(ImageFile, ['cache']) }),
+    ask: Type.Object({
+      serverId: Uuid,
+      image: Type.Omit(ImageFile, ['cache']),
+      /** What a cache that has the content before can make it of, so that the changes alone come to it. */
+      madeOf: Type.Optional(ImageMaking),
+    }),
     answer: Type.Object({
       state: OneOf(['cached', 'fetching'] as const),
       fetchedBytes: Type.Integer({ minimum: 0 }),

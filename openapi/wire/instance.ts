@@ -43,6 +43,13 @@ export const ImageFile = Type.Object({
 })
 export type ImageFile = Static<typeof ImageFile>
 
+/** A content is the disk in another content with the changes in a third (`common/qcow2/merge-changes.ts`), byte by byte. */
+export const ImageMaking = Type.Object({
+  before: Type.Pick(ImageFile, ['sha256', 'sizeBytes']),
+  changes: Type.Omit(ImageFile, ['cache']),
+})
+export type ImageMaking = Static<typeof ImageMaking>
+
 /**
  * What a host needs besides the content to make an image of it in another cloud; absent from gateways that are older.
  */

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { diskFile } from '#common/qcow2/disk-file.ts'
 import { mergeChanges } from '#common/qcow2/merge-changes.ts'
 import { copyChanges } from '#drivers/copy-changes.ts'
-import { diskFile } from './disk-file.ts'
 import { whyNoGuests } from './requirements.ts'
 
 // Goal: QEMU finds on a disk that was merged with its changes what it had written, and nothing wrong with its tables.

@@ -12,6 +12,7 @@ import { withKeys } from '../volumes/with-keys.ts'
 import { imageSpec, instanceSpec } from './instance-spec.ts'
 import { RANKS } from './instance-work-queue.ts'
 import { type Moved, moveAct } from './move-act.ts'
+import { saveBackup } from './save-backup.ts'
 import { offload, saveAndNote, saveDisk, shelve } from './save-disk.ts'
 
 interface ActAsk<A extends HostAct = HostAct> {
@@ -180,6 +181,8 @@ async function perform(
     case 'create-image':
     case 'create-backup':
       if (asked.notesChanges === true) return saveAndNote(compute, id, asked.target, signal)
+      if (asked.backupSince !== undefined)
+        return saveBackup(compute, id, asked.target, asked.backupSince, signal)
       return saveDisk(compute, id, asked.target, signal)
     case 'forget-changes':
       return driverPart(driver, 'diskChanges').forget(id, signal)

@@ -1,9 +1,11 @@
 import { changedFormat } from '#common/changed-format.ts'
 import { Failure } from '#common/errors.ts'
+import { isBackup } from '../../db/backup-parts.ts'
 import type { Image } from '../../db/image.ts'
 import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
 import { hastenReplicas } from '../../db/server-replicas.ts'
+import { fillFromChanges } from './fill-from-changes.ts'
 import { savedFormats } from './formats/format.ts'
 import type { Images } from './images.ts'
 import { removeImage } from './remove-image.ts'
@@ -20,7 +22,7 @@ export interface SnapshotContent extends ContentUpload {
 }
 
 /**
- * Afterwards the image of a server is active with the content, and the backups it supersedes are gone. One that is
+ * Afterwards the image of a server is active with the content, for a backup with the disk that it makes of the one before, and the backups it supersedes are gone. One that is
  * active already stays as it is, and the answer is false: a cell asks again when an answer was lost. Throws
  * `unauthenticated` for a bad ticket, `not-found` for an image deleted meanwhile, `invalid` for changes that were
  * not requested, and what `uploadContent` does.
@@ -34,7 +36,9 @@ export async function fillSnapshot(images: Images, given: SnapshotContent): Prom
   const image = await findImage(images.db, imageId)
   if (image === undefined) throw noSuchImage(imageId)
   const isFilled = image.status !== 'active'
-  if (isFilled) {
+  if (isFilled && changesOf !== null && (await isBackup(images.db, imageId))) {
+    await fillFromChanges(images, image, { ...given, changesOf })
+  } else if (isFilled) {
     if (changesOf !== null && changesOf !== image.changesOf)
       throw new Failure('invalid', `Image ${imageId} is not for the changes of image ${changesOf}.`)
     const { diskFormat, containerFormat } = formats

@@ -1,5 +1,6 @@
 import { workContext } from '#common/context.ts'
 import { type ErrorKind, isFailure } from '#common/errors.ts'
+import { findBackupPart } from '../../db/backup-parts.ts'
 import type { Image } from '../../db/image.ts'
 import { newestSnapshots } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
@@ -115,7 +116,7 @@ async function keep(
 }
 
 async function pin(
-  { askCell, imageTicket }: Deps,
+  { db, askCell, imageTicket }: Deps,
   replica: ServerReplica,
   { name, reported }: OperatedCell,
   newest: Image,
@@ -131,11 +132,17 @@ async function pin(
   const { sizeBytes, sha256 } = content
   const file = { id, sizeBytes, sha256, ticket: imageTicket(id, cell.id) }
   const { serverId } = replica
+  // Its host has sent changes of a backup that the cell may have.
+  const part = await findBackupPart(db, id)
+  const madeOf = part && {
+    before: part.before,
+    changes: { ...part.changes, ticket: imageTicket(part.changes.id, cell.id) },
+  }
   const work = workContext({})
   const { state, fetchedBytes } = await askCell(
     cell,
     'image.pin',
-    { serverId, image: file },
+    { serverId, image: file, ...(madeOf && { madeOf }) },
     { work },
   )
   if (state === 'cached') return { image: { id, at: createdAt }, error: null, againS: LOOK_S }

@@ -1,4 +1,6 @@
+import type { Executor } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
+import { findImage } from '../../db/images.ts'
 import {
   dueProtections,
   noteBackup,
@@ -34,10 +36,11 @@ export function backUpServers(compute: Compute): RowReconciler<ServerProtection>
 
 async function backUp(compute: Compute, protection: ServerProtection): Promise<void> {
   const { db, clock } = compute
-  const { serverId, keep, everyS } = protection
+  const { serverId, keep, everyS, lastImageId } = protection
   if (!(await takeDue(db, protection))) return
   const name = `backup ${new Date(clock.now()).toISOString()}`
-  const request = { name, metadata: {}, type: BACKUP_TYPE, rotation: keep }
+  const since = (await isWhole(db, lastImageId)) ? lastImageId : null
+  const request = { name, metadata: {}, type: BACKUP_TYPE, rotation: keep, since }
   try {
     const imageId = await backUpServer(compute, operatorOf(protection), serverId, request)
     await noteBackup(db, serverId, { imageId })
@@ -50,4 +53,9 @@ async function backUp(compute: Compute, protection: ServerProtection): Promise<v
         againS: Math.min(everyS, AGAIN_MAX_S),
       })
   }
+}
+
+/** True for a backup that is there: the next may be made of it. */
+async function isWhole(db: Executor, imageId: string | null): Promise<boolean> {
+  return imageId !== null && (await findImage(db, imageId))?.status === 'active'
 }

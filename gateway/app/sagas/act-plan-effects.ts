@@ -117,12 +117,16 @@ function replace(tx: Tx, request: RequestSpec): Promise<void> {
 export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {
-    const { imageId, purpose, changesOf } = plan.order
+    const { imageId, purpose, changesOf, backupSince } = plan.order
     const target = { imageId, ticket: deps.images.fillTicket(imageId, cellId) }
     if (planned.action === 'shelve')
       return { name: 'shelve', target, ...(changesOf !== undefined && { changesOf }) }
     const name = planned.action as Exclude<SavingAct, 'shelve'>
-    return { name, target, ...(purpose === COPY_OF_MOVE && { notesChanges: true as const }) }
+    return {
+      ...{ name, target },
+      ...(purpose === COPY_OF_MOVE && { notesChanges: true as const }),
+      ...(backupSince !== undefined && { backupSince }),
+    }
   }
   if (plan.kind === 'rebuild') {
     const { sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan

@@ -25,6 +25,8 @@ export interface BackupRequest extends ImageRequest {
   readonly type: string
   /** How many of them are kept once this one is there. */
   readonly rotation: number
+  /** The backup before, in a row of backups that carry only changes; null: the first; absent: it is in no row. */
+  readonly since?: string | null
 }
 
 /** Properties that tell of the image itself, and would not be true of a copy (Nova: `non_inheritable_image_properties`). */
@@ -65,9 +67,12 @@ export function backUpServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { type, rotation, ...request }: BackupRequest,
+  { type, rotation, since, ...request }: BackupRequest,
 ): Promise<string> {
-  const backup = { purpose: 'backup', backupType: type, backupsKept: rotation } as const
+  const backup = {
+    ...({ purpose: 'backup', backupType: type, backupsKept: rotation } as const),
+    ...(since !== undefined && { backupSince: since }),
+  }
   return save(compute, context, id, 'create-backup', { ...request, ...backup })
 }
 
@@ -108,7 +113,9 @@ export async function copyServer(
   await save(compute, context, id, 'create-image', wanted)
 }
 
-interface Wanted extends ImageRequest, Pick<SnapshotOrder, 'purpose' | 'changesOf'> {
+interface Wanted
+  extends ImageRequest,
+    Pick<SnapshotOrder, 'purpose' | 'changesOf' | 'backupSince'> {
   /** Absent: a new one. */
   readonly imageId?: string
   readonly backupType?: string
@@ -138,7 +145,7 @@ async function orderOf(
   server: ServerRecord,
   wanted: Wanted & { readonly owner: string },
 ): Promise<SnapshotOrder> {
-  const { purpose, name, metadata, backupType, backupsKept, owner, changesOf } = wanted
+  const { purpose, name, metadata, backupType, backupsKept, owner, changesOf, backupSince } = wanted
   const request = await findRequestSpec(db, server.id)
   if (request === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
@@ -151,6 +158,7 @@ async function orderOf(
     sourceId: server.id,
     purpose,
     ...(changesOf !== undefined && { changesOf }),
+    ...(backupSince !== undefined && { backupSince }),
     backupsKept: backupsKept ?? null,
     owner,
     name,

@@ -15,6 +15,8 @@ export interface SnapshotOrder extends SnapshotMark {
   /** Absent: private. */
   readonly visibility?: ImageVisibility
   readonly isProtected?: boolean
+  /** One of a row of backups: the one before, null for the first; absent: an image of its own. */
+  readonly backupSince?: string | null
 }
 
 /** What saving servers and volumes needs of the image service. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import type { DiskBytes } from '#common/qcow2/disk-bytes.ts'
+import type { DiskBytes } from './disk-bytes.ts'
 
 /** The bytes of a file. */
 export async function diskFile(path: string): Promise<DiskBytes> {

@@ -1,0 +1,65 @@
+import { and, desc, eq } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { images } from './schema/image.ts'
+
+/** True for an image that waits for its content, as a backup of a server. */
+export async function isBackup(db: Executor, imageId: string): Promise<boolean> {
+  const [row] = await db.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(and(eq(images.id, imageId), eq(images.snapshotFor, 'backup')))
+  return row !== undefined
+}
+
+/** Images with changes of which a gateway has made, or was to make, the image of a backup; the newest first. */
+export async function backupParts(db: Executor, imageId: string): Promise<readonly string[]> {
+  const rows = await db.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(isPartOf(imageId))
+    .orderBy(desc(images.createdAt))
+  return rows.map(({ id }) => id)
+}
+
+interface StoredSize {
+  readonly sha256: string
+  readonly sizeBytes: number
+}
+
+const BEFORE = 'before_sha256'
+const BEFORE_BYTES = 'before_bytes'
+
+/** Properties of an image with changes, which nobody else sees: the content that they are changes of. */
+export function propertiesOfPart({ sha256, sizeBytes }: StoredSize): Record<string, string> {
+  return { [BEFORE]: sha256, [BEFORE_BYTES]: String(sizeBytes) }
+}
+
+/** A backup, and the changes that it was made with. */
+export interface BackupPart {
+  readonly changes: StoredSize & { readonly id: string }
+  /** The content of the backup before, which may be deleted. */
+  readonly before: StoredSize
+}
+
+/** The changes that the image of a backup was made with; undefined: it was saved as a whole, or nobody needs them any more. */
+export async function findBackupPart(
+  db: Executor,
+  imageId: string,
+): Promise<BackupPart | undefined> {
+  const { id, sha256, sizeBytes, properties } = images
+  const [row] = await db.orm
+    .select({ id, sha256, sizeBytes, properties })
+    .from(images)
+    .where(and(isPartOf(imageId), eq(images.status, 'active')))
+    .orderBy(desc(images.createdAt))
+    .limit(1)
+  if (row === undefined || row.sha256 === null || row.sizeBytes === null) return undefined
+  const before = { sha256: row.properties[BEFORE], sizeBytes: Number(row.properties[BEFORE_BYTES]) }
+  if (before.sha256 === undefined || !Number.isSafeInteger(before.sizeBytes)) return undefined
+  const changes = { id: row.id, sha256: row.sha256, sizeBytes: row.sizeBytes }
+  return { changes, before: { ...before, sha256: before.sha256 } }
+}
+
+function isPartOf(imageId: string) {
+  return and(eq(images.snapshotOf, imageId), eq(images.snapshotFor, 'backup-part'))
+}
