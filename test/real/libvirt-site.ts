@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
+import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Cloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
 import type { Site } from './server-cells.ts'
@@ -12,13 +12,20 @@ const PROGRAM_MS = 60_000
 const WHERE = '700M 1M'
 const program = promisify(execFile)
 
+/** A site, and where its guests are. */
+export interface LibvirtSite extends Site {
+  readonly libvirt: RunningLibvirtHost
+  /** The file of the server's root disk. */
+  diskOf(serverId: string): string
+}
+
 /** A libvirt host of its own as the cell's one host, until `owned` is disposed of. */
 export async function startLibvirtSite(
   owned: AsyncDisposableStack,
   cloud: Cloud,
   name: string,
   directory: string,
-): Promise<Site> {
+): Promise<LibvirtSite> {
   const id = randomUUID()
   const libvirt = await startLibvirtHost({ directory, name: `libvirt-${id.slice(0, 8)}` })
   owned.defer(() => libvirt.stop())
@@ -26,14 +33,14 @@ export async function startLibvirtSite(
   const settings = { uri: libvirt.uri, virt_type: 'qemu', ...size }
   const host = await startDrivenHost(cloud, 'libvirt', settings, id, cloud.cell(name))
   owned.use(host)
+  const diskOf = (serverId: string) =>
+    join(cloud.foundation.directory, host.name, 'instances', serverId, 'root.qcow2')
   const qemuIo = async (serverId: string, command: string) => {
-    const folder = join(cloud.foundation.directory, host.name, 'instances', serverId)
-    const args = ['-f', 'qcow2', '-c', command, join(folder, 'root.qcow2')]
+    const args = ['-f', 'qcow2', '-c', command, diskOf(serverId)]
     return (await program('qemu-io', args, { timeout: PROGRAM_MS })).stdout
   }
   return {
-    name,
-    host,
+    ...{ name, host, libvirt, diskOf },
     mark: async (serverId, byte) => {
       await qemuIo(serverId, `write -P ${byte} ${WHERE}`)
     },
