@@ -152,7 +152,7 @@ describe.skipIf(why !== undefined)(
         const searched = run('grep', ['-qaF', MARKER, file(id)], { timeoutMs: LIMIT_MS })
         await expect(searched).rejects.toMatchObject({ detail: expect.stringMatching(/^exit 1:/) })
       }
-      for (const { virsh } of hosts) expect(await virsh('secret-list')).not.toMatch(/weir-/)
+      for (const host of hosts) expect(await host.virsh('secret-list')).not.toMatch(/weir-/)
       await deleteServer(demo, server)
       for (const id of volumes) {
         await untilStored(demo, 'volume', id, 'available')
