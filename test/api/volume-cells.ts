@@ -16,6 +16,8 @@ export const ROOT = '/volume/v3'
 export const FEDERATION = '/federation/v1'
 export const STORE_GB = 100
 const LIMIT_MS = 60_000
+/** Two gateways, and two cells of two processes and a host each, start in this process. */
+const START_MS = 300_000
 
 export let cloud: Cloud
 export let demo: ApiClient
@@ -34,7 +36,7 @@ export function useTwoStores(): void {
     admin = cloud.as('admin')
     ;[north, south] = cloud.cells as [CloudCell, CloudCell]
     await storesReported(cloud)
-  })
+  }, START_MS)
   afterEach(async () => {
     for (const host of cloud.hosts) host.fail()
     await waitFor('no image', async () => (await images()).length === 0)
