@@ -4,6 +4,7 @@ import { OFF, powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
 import type { DomainRef } from './rpc/refs.ts'
+import { isHeldByJob } from './rpc/remote-failure.ts'
 
 /** Afterwards the guest, which was off, runs. Throws `no-capacity` where the machine cannot lend the devices that it has. */
 export async function startDomain(
@@ -34,7 +35,7 @@ async function startOff(host: LibvirtHost, domain: DomainRef, signal: AbortSigna
   try {
     await host.domains.start(domain, signal)
   } catch (cause) {
-    if (!isFailure(cause, 'unavailable')) throw cause
+    if (!isHeldByJob(cause)) throw cause
     if (!OFF.has(powerStateOf(await host.domains.state(domain, signal)))) throw cause
     await host.domains.start(await host.domains.renew(domain, signal), signal)
   }

@@ -1,5 +1,8 @@
-import { type ErrorKind, Failure } from '#common/errors.ts'
+import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
 import type { XdrReader } from './xdr-reader.ts'
+
+/** OPERATION_TIMEOUT: another job holds the domain. */
+const TIMED_OUT = 68
 
 /** libvirt's virErrorNumber (include/libvirt/virterror.h), as far as callers tell them apart. */
 const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
@@ -15,7 +18,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   55: 'conflict', // OPERATION_INVALID: not possible in the present state
   62: 'not-found', // NO_NWFILTER
   67: 'unsupported', // CONFIG_UNSUPPORTED
-  68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
+  [TIMED_OUT]: 'unavailable',
   74: 'unsupported', // ARGUMENT_UNSUPPORTED
   78: 'conflict', // OPERATION_ABORTED
   80: 'not-found', // NO_DOMAIN_METADATA
@@ -35,4 +38,9 @@ export function remoteFailure(procedure: number, answer: XdrReader): Failure {
   return new Failure(KIND_OF_CODE[code] ?? 'internal', 'The hypervisor refused the request.', {
     detail: `libvirt error ${code} of ${domain} at procedure ${procedure}: ${message}`,
   })
+}
+
+/** True where libvirt has waited in vain for the end of another job of the domain. */
+export function isHeldByJob(error: unknown): boolean {
+  return isFailure(error) && error.detail?.startsWith(`libvirt error ${TIMED_OUT} `) === true
 }
