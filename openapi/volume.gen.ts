@@ -1374,6 +1374,24 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/action#os-migrate_volume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["migrateVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-reset_status": {
         readonly parameters: {
             readonly query?: never;
@@ -5409,6 +5427,38 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly migrateVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-migrate_volume": {
+                        /** @description A cell and a store of it, as `os-vol-host-attr:host` and `get_pools` show them: CELL@STORE. */
+                        readonly host: string;
+                        /** @description Every move is a copy by hosts. */
+                        readonly force_host_copy?: boolean;
+                        /** @description Every volume that moves is in `maintenance` meanwhile. */
+                        readonly lock_volume?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly resetVolumeStatus: {

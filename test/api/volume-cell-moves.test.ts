@@ -240,6 +240,24 @@ test('what cannot be moved is refused with the reason, and stays as it is', asyn
   await expectWhereItWas(id)
 })
 
+test('an encrypted volume opens in another cell with the key that it had', async () => {
+  const { body } = await admin.post(`${ROOT}/types`, { volume_type: { name: 'sealed' } })
+  const path = `${ROOT}/types/${(body['volume_type'] as Body).id}/encryption`
+  const encryption = { provider: 'luks', control_location: 'front-end' }
+  expect((await admin.post(path, { encryption })).status).toBe(200)
+  const id = await volume({ volume_type: 'sealed' })
+
+  expect(await moved(id)).toMatchObject({ state: 'done', message: null })
+
+  // A simulated host opens it with no other key.
+  const server = await activeServer(cloud, demo, { availability_zone: south.name })
+  const attachments = `${SERVERS}/${server.id}/os-volume_attachments`
+  await demo.post(attachments, { volumeAttachment: { volumeId: id } })
+  await untilVolume(id, 'in-use')
+  await deleteServer(demo, server.id)
+  await untilVolume(id, 'available')
+})
+
 test('a cell whose stores are full is refused before anything is saved', async () => {
   const filler = await volume({ size: STORE_GB - 1, availability_zone: south.name })
   const id = await volume()

@@ -53,8 +53,7 @@ beforeAll(async () => {
       const { body } = await admin.get<{ pools: { name: string }[] }>(path, { gateway })
       return body.pools.length === 2
     })
-  await typeOf('bronze')
-  await typeOf('gold')
+  for (const type of ['any', 'bronze', 'gold']) await typeOf(type)
 })
 afterEach(async () => {
   for (const host of cloud.hosts) host.fail()
@@ -103,7 +102,6 @@ function fail(host: string, method: Fault['method'], effect: Fault['effect']): v
 
 test('an operator moves a volume to another store, where servers use it, and it is otherwise as before', async () => {
   const command = new WeirCommand(cloud, 'admin')
-  await typeOf('any')
   const type = { volume_type: 'any', metadata: { role: 'data' } }
   const id = await volume({ ...type, name: 'roaming', imageRef: cloud.catalog.image })
   const before = await show(id)
@@ -126,6 +124,26 @@ test('an operator moves a volume to another store, where servers use it, and it 
   expect(await show(id)).toMatchObject({ status: 'in-use' })
   await deleteServer(demo, server.id)
   await until(id, 'available')
+})
+
+test('an administrator has Block Storage move a volume, by the name of cell and store', async () => {
+  const id = await volume({ volume_type: 'any' })
+  const migrate = async (client: ApiClient, host: string) => {
+    const path = `${ROOT}/volumes/${id}/action`
+    const action = { host, force_host_copy: false, lock_volume: true }
+    const { status, body } = await client.post(path, { 'os-migrate_volume': action })
+    return `${status} ${JSON.stringify(body)}`
+  }
+
+  expect(await migrate(demo, 'north@gold')).toMatch(/^403/)
+  expect(await migrate(admin, 'gold')).toMatch(/^400 .*is not like CELL@STORE/)
+  expect(await migrate(admin, 'south@gold')).toMatch(/^400 .*volume move .* --cell south/)
+  expect(await migrate(admin, 'north@lead')).toMatch(/^400 .*no store lead/)
+  expect(await migrate(admin, 'north@bronze')).toMatch(/^400 .*have snapshots.*bronze already/)
+  expect(await migrate(admin, 'north@gold')).toMatch(/^202/)
+
+  await until(id, 'available')
+  expect((await placeOf(id)).store).toBe('gold')
 })
 
 test('a volume gets a type of another store with it, and counts in both types only on its way', async () => {

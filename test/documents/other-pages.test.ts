@@ -195,6 +195,9 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   './weir volume move data --store fast --wait': {
     notTyped: 'Each cell has one store; test/api/volume-store-moves.test.ts moves a volume.',
   },
+  'openstack volume migrate --host CELL@STORE VOLUME': {
+    notTyped: 'The same; so does test/api/volume-store-moves.test.ts.',
+  },
   './weir operation cancel OPERATION': {
     notTyped: 'The same; test/api/volume-store-moves.test.ts cancels a move.',
   },

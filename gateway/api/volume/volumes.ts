@@ -4,6 +4,7 @@ import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { enforce } from '../../app/policy.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
+import { migrateVolume } from '../../app/volumes/migrate-volume.ts'
 import { retypeVolume } from '../../app/volumes/retype-volume.ts'
 import { revertVolume } from '../../app/volumes/revert-volume.ts'
 import type { StoreHints } from '../../app/volumes/store-hints.ts'
@@ -153,6 +154,11 @@ const retype: Handler<operations['retypeVolume']> = async ({ app, context, param
   return {}
 }
 
+const migrate: Handler<operations['migrateVolume']> = async ({ app, context, params, body }) => {
+  await migrateVolume(app.compute, context, params.volume_id, body['os-migrate_volume'].host)
+  return {}
+}
+
 const revert: Handler<operations['revertVolume']> = async ({ app, context, params, body }) => {
   await revertVolume(app.compute, context, params.volume_id, body.revert.snapshot_id)
   return {}
@@ -247,6 +253,7 @@ export const volumeResourceHandlers = {
   deleteVolume: remove,
   extendVolume: extend,
   retypeVolume: retype,
+  migrateVolume: migrate,
   revertVolume: revert,
   uploadVolume: upload,
   setVolumeBootable: setBootable,

@@ -84,6 +84,7 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume_extension:volume_actions:upload_image': 'member',
   'volume_extension:volume_actions:upload_public': 'admin',
   'volume_extension:volume_admin_actions:force_delete': 'admin',
+  'volume_extension:volume_admin_actions:migrate_volume': 'admin',
   'volume_extension:volume_admin_actions:reset_status': 'admin',
   'volume_extension:volume_encryption_metadata': 'reader',
   'volume_extension:volume_type_access': 'member',
