@@ -1,4 +1,6 @@
 import type { HostId } from '#common/ids.ts'
+import { chooseNodes, freeOfNodes, withNodes } from '../placement/choose-nodes.ts'
+import { nodeWish } from '../placement/node-wish.ts'
 import { addResources, resourcesOf } from '../placement/resources.ts'
 import { HostTable } from '../scheduler/host-table.ts'
 import type { Conductor } from './conductor.ts'
@@ -16,7 +18,7 @@ export async function countFitting(
   await conductor.hosts.refresh()
   const { groupMembers, ...neighbours } = await neighboursOf(conductor.db, build)
   const members = groupMembers && new Map<HostId, number>(groupMembers)
-  const resources = resourcesOf(build)
+  const [resources, nodes] = [resourcesOf(build), nodeWish(build)]
   const table = new HostTable(conductor.hosts.states())
   const circumstances = {
     triedHosts: new Set<string>(),
@@ -26,9 +28,10 @@ export async function countFitting(
     const [best] = decideOn(table, conductor, build, circumstances).selection.hosts
     if (best === undefined) return fitting
     const { hostId, used, instances, ioOps, buildFailures } = best
-    const { metrics, imagePropertyUses } = best
+    const { metrics, imagePropertyUses, countedNodes } = best
+    const numa = nodes === null ? undefined : chooseNodes(nodes, freeOfNodes(countedNodes, best))
     table.put(hostId, {
-      used: addResources(used, resources),
+      used: addResources(used, withNodes(resources, numa)),
       instances: instances + 1,
       ioOps: ioOps + 1,
       buildFailures,

@@ -13,6 +13,7 @@ import {
   type TestHostOptions,
   testCell,
 } from '#test/env/test-cell.ts'
+import { countFitting } from '../conductor/count-fitting.ts'
 import type { RunningCell } from '../context.ts'
 import { findInstance, updateSeenInstance } from '../db/instances.ts'
 import { allocations, customResources } from '../db/schema/placement.ts'
@@ -122,6 +123,14 @@ test('two processes give no node more than it has', async () => {
       ...{ NUMA_0_VCPU: 2, NUMA_0_MEMORY_MB: 128 },
       ...{ NUMA_1_VCPU: 2, NUMA_1_MEMORY_MB: 128 },
     })
+})
+
+test('servers that are counted before they are built are counted by nodes', async () => {
+  const { conductor } = first.cell
+  // Each of the two nodes has two CPUs.
+  expect(await countFitting(conductor, ofNodes(1, 2), 5)).toBe(2)
+  expect(await countFitting(conductor, ofNodes(1, 1), 5)).toBe(4)
+  expect(await countFitting(conductor, ofNodes(1, 3), 5)).toBe(0)
 })
 
 test('a server that may be anywhere takes nothing of nodes', async () => {
