@@ -8,7 +8,7 @@ import { saveDisk } from './save-disk.ts'
 const CLEAN_UP_MS = 10_000
 
 type Target = Pick<ImageTarget, 'imageId' | 'ticket'>
-type Deps = Pick<Compute, 'driver' | 'images' | 'log'>
+type Deps = Pick<Compute, 'images' | 'log'> & { readonly changes: BackupChanges }
 
 /**
  * Afterwards the image holds the guest's root disk, as it was at one moment. A host that can notes what is written from that
@@ -25,9 +25,10 @@ export async function saveBackup(
 ): Promise<void> {
   const changes = compute.driver.backupChanges
   if (changes === undefined) return saveDisk(compute, id, target, signal)
+  const { images, log } = compute
   let isFilled: boolean
   try {
-    isFilled = await send(compute, changes, id, target, since, signal)
+    isFilled = await send({ images, log, changes }, id, target, since, signal)
   } catch (error) {
     // The next backup is a whole one, and forgets it otherwise.
     await changes.keep(id, null, AbortSignal.timeout(CLEAN_UP_MS)).catch(() => undefined)
@@ -37,8 +38,7 @@ export async function saveBackup(
 }
 
 async function send(
-  { images, log }: Deps,
-  changes: BackupChanges,
+  { images, log, changes }: Deps,
   id: InstanceId,
   target: Target,
   since: string | null,
