@@ -9,6 +9,7 @@ import type { BackupChanges } from './backup-changes.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { Downstream } from './downstream.ts'
 import type { Firewall } from './firewall.ts'
+import type { GuestConfig } from './guest-config.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { GuestMetadata } from './guest-metadata.ts'
 import type { HostMetrics } from './host-metrics.ts'
@@ -330,24 +331,6 @@ export interface InstanceSpec {
   readonly hostNodes?: readonly number[]
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
-}
-
-/** The content for a config drive. */
-export interface GuestConfig {
-  readonly metadata: Readonly<Record<string, string>>
-  readonly keypair: KeypairSpec | null
-  /** Base64. */
-  readonly userData: string | null
-  readonly adminPassword: string | null
-  /** Of the config drive; absent: none. */
-  readonly files?: readonly { readonly path: string; readonly contents: string }[]
-}
-
-export interface KeypairSpec {
-  readonly name: string
-  /** `ssh` or `x509`. */
-  readonly type: string
-  readonly publicKey: string
 }
 
 export interface FlavorSpec extends SizedFlavor {

@@ -28,8 +28,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       return host.faulty('stores', undefined, signal, () => [reportOf(host, folder, id)])
     },
     async create(spec, signal) {
-      if (spec.from !== undefined && 'copy' in spec.from)
-        await host.volumeCopies.find(spec.from.copy)
+      await findCopy(host, spec)
       await onVolume('createVolume', spec, signal, () => make(host, folder, spec))
     },
     destroy: (volume, signal) =>
@@ -81,6 +80,11 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         rewire(host, guest, left, 'detached')
       }),
   }
+}
+
+/** Throws what `carry` throws where the host has not the copy of which the volume is made. */
+async function findCopy({ volumeCopies }: FakeHost, { from }: VolumeSpec): Promise<void> {
+  if (from !== undefined && 'copy' in from) await volumeCopies.find(from.copy)
 }
 
 function make(host: FakeHost, folder: VolumeFolder, spec: VolumeSpec): void {

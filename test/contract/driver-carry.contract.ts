@@ -62,7 +62,11 @@ export function driverCarryContract(world: VolumesWorld): void {
       const keyed = async <T>(host: Driver, work: () => Promise<T>) => {
         const holder = newId<string>()
         await host.volumes!.keys!.hold(holder, [{ id: ref.id, key: KEY }], signal())
-        return work().finally(() => host.volumes!.keys!.drop(holder, signal()))
+        try {
+          return await work()
+        } finally {
+          await host.volumes!.keys!.drop(holder, signal())
+        }
       }
       await keyed(world.driver, () => volumes().create(spec, signal()))
       await world.harness.sealed?.put(ref, KEY, 0x5a)

@@ -7,8 +7,9 @@ import {
   type NetworkId,
   newId,
 } from '#common/ids.ts'
-import type { Driver, GuestConfig, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { FilterRule, PortFilter } from '#drivers/firewall.ts'
+import type { GuestConfig } from '#drivers/guest-config.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { createServer, untilStatus } from '../env/api/servers.ts'
 import { adoptionContract } from './driver-adoption.contract.ts'

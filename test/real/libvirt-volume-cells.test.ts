@@ -110,7 +110,8 @@ describe.skipIf(why !== undefined)(
     }
 
     async function expectStores(): Promise<void> {
-      const cells = async () => (await stores()).map((name) => name.split('@')[0]).toSorted()
+      const cells = async () =>
+        (await stores()).map((name) => name.split('@')[0]!).toSorted((a, b) => a.localeCompare(b))
       await expect.poll(cells, poll).toEqual(['north', 'north', 'south', 'south'])
     }
 

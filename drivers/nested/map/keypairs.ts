@@ -1,5 +1,6 @@
 import { isFailure } from '#common/errors.ts'
-import type { KeypairSpec, Owner } from '../../driver.ts'
+import type { Owner } from '../../driver.ts'
+import type { KeypairSpec } from '../../guest-config.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { ComputeVersions } from '../compute/compute-versions.ts'
