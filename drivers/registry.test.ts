@@ -23,7 +23,8 @@ describe('createDriver()', () => {
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
     // What each real driver has is in docs/reference/drivers.md, which its own test compares. A simulated guest sends nothing
-    // that could be held up, needs no machine, has no name outside and no store that fills, and has a console of every kind.
+    // that could be held up, needs no machine, has no name outside and no store that fills, has a console of every kind, and
+    // writes no disk whose changes could be saved.
     const simulated = CAPABILITIES.filter(
       (part) =>
         ![
@@ -37,6 +38,7 @@ describe('createDriver()', () => {
           'consoleKinds',
           'ioErrors',
           'below',
+          'backupChanges',
         ].includes(part),
     )
     if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(simulated)

@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { images } from './schema/image.ts'
 
@@ -16,7 +16,7 @@ export async function backupParts(db: Executor, imageId: string): Promise<readon
   const rows = await db.orm
     .select({ id: images.id })
     .from(images)
-    .where(isPartOf(imageId))
+    .where(isPartOf([imageId]))
     .orderBy(desc(images.createdAt))
   return rows.map(({ id }) => id)
 }
@@ -41,25 +41,33 @@ export interface BackupPart {
   readonly before: StoredSize
 }
 
-/** The changes that the image of a backup was made with; undefined: it was saved as a whole, or nobody needs them any more. */
-export async function findBackupPart(
+/** By the image of a backup, the changes that it was made with; one that was saved as a whole, or whose changes nobody needs any more, has none. */
+export async function findBackupParts(
   db: Executor,
-  imageId: string,
-): Promise<BackupPart | undefined> {
-  const { id, sha256, sizeBytes, properties } = images
-  const [row] = await db.orm
-    .select({ id, sha256, sizeBytes, properties })
+  imageIds: readonly string[],
+): Promise<ReadonlyMap<string, BackupPart>> {
+  if (imageIds.length === 0) return new Map()
+  const { id, sha256, sizeBytes, properties, snapshotOf } = images
+  const rows = await db.orm
+    .select({ id, sha256, sizeBytes, properties, backup: snapshotOf })
     .from(images)
-    .where(and(isPartOf(imageId), eq(images.status, 'active')))
-    .orderBy(desc(images.createdAt))
-    .limit(1)
-  if (row === undefined || row.sha256 === null || row.sizeBytes === null) return undefined
+    .where(and(isPartOf(imageIds), eq(images.status, 'active')))
+    .orderBy(asc(images.createdAt))
+  const parts = rows.map((row) => [row.backup!, partOf(row)] as const)
+  // Of several of one backup, the newest comes last.
+  return new Map(parts.flatMap(([backup, part]) => (part === undefined ? [] : [[backup, part]])))
+}
+
+function partOf(
+  row: Pick<typeof images.$inferSelect, 'id' | 'sha256' | 'sizeBytes' | 'properties'>,
+): BackupPart | undefined {
+  if (row.sha256 === null || row.sizeBytes === null) return undefined
   const before = { sha256: row.properties[BEFORE], sizeBytes: Number(row.properties[BEFORE_BYTES]) }
   if (before.sha256 === undefined || !Number.isSafeInteger(before.sizeBytes)) return undefined
   const changes = { id: row.id, sha256: row.sha256, sizeBytes: row.sizeBytes }
   return { changes, before: { ...before, sha256: before.sha256 } }
 }
 
-function isPartOf(imageId: string) {
-  return and(eq(images.snapshotOf, imageId), eq(images.snapshotFor, 'backup-part'))
+function isPartOf(imageIds: readonly string[]) {
+  return and(inArray(images.snapshotOf, [...imageIds]), eq(images.snapshotFor, 'backup-part'))
 }

@@ -5,7 +5,7 @@ import { type CellId, newId } from '#common/ids.ts'
 import { firstBytesOf, qcow2Of } from '#common/qcow2/testing.ts'
 import { issueTicket } from '#gateway/app/images/ticket.ts'
 import { embeddedImages } from '#gateway/app/servers/boot/embedded-images.ts'
-import { findBackupPart } from '#gateway/db/backup-parts.ts'
+import { findBackupParts } from '#gateway/db/backup-parts.ts'
 import { images } from '#gateway/db/schema/image.ts'
 import { serverProtections } from '#gateway/db/schema/protections.ts'
 import { serverIndex } from '#gateway/db/schema/servers.ts'
@@ -98,12 +98,12 @@ test('the image is the disk before with the changes, with checksums of its own, 
   const about = { status: 'active', disk_format: 'qcow2', size: content.length }
   expect((await api.show(api.demo, id)).body).toMatchObject({ ...about, os_hash_value: sha512 })
 
-  const part = await findBackupPart(service().db, id)
+  const part = (await findBackupParts(service().db, [id])).get(id)
   const { size } = (await api.show(api.demo, before)).body
   expect(part).toMatchObject({ before: { sizeBytes: size } })
   expect((await api.show(api.admin, part!.changes.id)).status).toBe(404)
   await tidied()
-  expect(await findBackupPart(service().db, id)).toEqual(part)
+  expect((await findBackupParts(service().db, [id])).get(id)).toEqual(part)
 
   expect((await api.ask(api.demo, 'DELETE', `/images/${before}`)).status).toBe(204)
   expect((await contentOf(id)).equals(content)).toBe(true)
@@ -194,7 +194,9 @@ test.each(['the changes', 'the image'])(
     await tidied()
     const own = (await partsOf()).filter(({ snapshotOf }) => snapshotOf === id)
     expect(own).toHaveLength(1)
-    expect(own[0]).toMatchObject({ id: (await findBackupPart(service().db, id))?.changes.id })
+    expect(own[0]).toMatchObject({
+      id: (await findBackupParts(service().db, [id])).get(id)?.changes.id,
+    })
     await api.ask(api.demo, 'DELETE', `/images/${id}`)
     await tidied()
     expect((await partsOf()).filter(({ snapshotOf }) => snapshotOf === id)).toEqual([])

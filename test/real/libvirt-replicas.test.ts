@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { findBackupPart } from '#gateway/db/backup-parts.ts'
+import { findBackupParts } from '#gateway/db/backup-parts.ts'
 import { findImage } from '#gateway/db/images.ts'
 import { deleteServer } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined)(
       const seconds = (performance.now() - began) / 1_000
       await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
       const { content } = (await findImage(db, id))!
-      const part = await findBackupPart(db, id)
+      const part = (await findBackupParts(db, [id])).get(id)
       const sent = part?.changes.sizeBytes ?? content!.sizeBytes
       const carried = link.bytes - before
       const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`

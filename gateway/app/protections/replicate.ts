@@ -1,6 +1,6 @@
 import { workContext } from '#common/context.ts'
 import { type ErrorKind, isFailure } from '#common/errors.ts'
-import { findBackupPart } from '../../db/backup-parts.ts'
+import { type BackupPart, findBackupParts } from '../../db/backup-parts.ts'
 import type { Image } from '../../db/image.ts'
 import { newestSnapshots } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
@@ -33,6 +33,8 @@ export interface SeenReplica extends ServerReplica {
   readonly cell: OperatedCell | undefined
   /** The newest that the server's recovery would use; undefined: there is none. */
   readonly newest: Image | undefined
+  /** Its host has sent changes of a backup that the cell may have; undefined: it has sent all of it. */
+  readonly part: BackupPart | undefined
 }
 
 /** Looks up all that is needed of so many replicas, in as many statements as for one. */
@@ -45,13 +47,15 @@ export async function seeReplicas(
   const servers = replicas.flatMap(({ server }) => server ?? [])
   const newest = await newestSnapshots(db, servers)
   // Asked for together, they are read together.
-  const found = await Promise.all([...newest.values()].map((id) => findImage(db, id)))
+  const ids = [...newest.values()]
+  const found = await Promise.all(ids.map((id) => findImage(db, id)))
+  const parts = await findBackupParts(db, ids)
   const images = new Map(found.flatMap((image) => (image === undefined ? [] : [[image.id, image]])))
-  return replicas.map((replica) => ({
-    ...replica,
-    cell: all.get(replica.cellId),
-    newest: images.get(newest.get(replica.serverId) ?? ''),
-  }))
+  return replicas.map((replica) => {
+    const imageId = newest.get(replica.serverId) ?? ''
+    const cell = all.get(replica.cellId)
+    return { ...replica, cell, newest: images.get(imageId), part: parts.get(imageId) }
+  })
 }
 
 /**
@@ -116,8 +120,8 @@ async function keep(
 }
 
 async function pin(
-  { db, askCell, imageTicket }: Deps,
-  replica: ServerReplica,
+  { askCell, imageTicket }: Deps,
+  replica: SeenReplica,
   { name, reported }: OperatedCell,
   newest: Image,
 ): Promise<ReplicaNote> {
@@ -131,9 +135,7 @@ async function pin(
   if (why !== undefined) return { image, error: `Cell ${name} ${why}.`, againS: LOOK_S }
   const { sizeBytes, sha256 } = content
   const file = { id, sizeBytes, sha256, ticket: imageTicket(id, cell.id) }
-  const { serverId } = replica
-  // Its host has sent changes of a backup that the cell may have.
-  const part = await findBackupPart(db, id)
+  const { serverId, part } = replica
   const madeOf = part && {
     before: part.before,
     changes: { ...part.changes, ticket: imageTicket(part.changes.id, cell.id) },

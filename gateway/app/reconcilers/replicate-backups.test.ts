@@ -13,8 +13,8 @@ import { replicateBackups } from './replicate-backups.ts'
 // Goal: a round costs the database two short statements for each replica, and a few for all of them together.
 
 const PROJECT = 'p'.repeat(32)
-/** Of the due replicas, the cells and their tunnels, and the newest backups. */
-const LISTS = 4
+/** Of the due replicas, the cells and their tunnels, the newest backups, and what these were made with. */
+const LISTS = 5
 /** Images are read so many at a time. */
 const IMAGES_AT_A_TIME = 16
 

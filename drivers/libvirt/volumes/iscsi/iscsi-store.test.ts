@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { type AttachmentId, type CellId, type HostId, newId, type VolumeId } from '#common/ids.ts'
 import type { LibvirtHost } from '../../host.ts'
@@ -23,7 +24,7 @@ test('a guest is not started whose disk names a LUN that its volume is not on an
     ...{ target: NAME, initiator: 'iqn.2026-01.org.example:host' },
   }
   const found = { id: 'store', name: 'luns', source: login, login } as unknown as IscsiStore
-  const store = iscsiStore({ owner } as LibvirtHost, found)
+  const store = iscsiStore({ owner, stateDirectory: tmpdir() } as LibvirtHost, found)
   const attached = async (): Promise<AttachedVolume> => ({
     ...{ store: 'store', id, attachmentId, isReadOnly: false, isShared: false },
     ...(await store.sourceOf(id, signal)),
