@@ -1,2 +1,2 @@
-ALTER TABLE `images` ADD `instance_uuid` varchar(36) character set ascii collate ascii_bin GENERATED ALWAYS AS (if(json_value(properties, '$.instance_uuid') regexp '^[0-9a-f-]{36}$', convert(json_value(properties, '$.instance_uuid') using ascii), null)) VIRTUAL;--> statement-breakpoint
+ALTER TABLE `images` ADD `instance_uuid` varchar(36) character set ascii collate ascii_bin GENERATED ALWAYS AS (if(json_value(properties, '$.instance_uuid') regexp '^[0-9a-f-]{36}$', convert(json_value(properties, '$.instance_uuid') using ascii), null)) STORED;--> statement-breakpoint
 CREATE INDEX `images_by_instance` ON `images` (`instance_uuid`,`created_at`);

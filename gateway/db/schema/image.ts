@@ -38,7 +38,7 @@ export const images = mysqlTable(
     /** The server that the image names in its property of that name, by which its images are found; null: it names none. */
     instanceUuid: token('instance_uuid', 36).generatedAlwaysAs(
       sql`if(json_value(properties, '$.instance_uuid') regexp '^[0-9a-f-]{36}$', convert(json_value(properties, '$.instance_uuid') using ascii), null)`,
-      { mode: 'virtual' },
+      { mode: 'stored' },
     ),
     /** The upload that fills the image now; only this upload may finish it. */
     uploadId: uuid('upload_id'),
