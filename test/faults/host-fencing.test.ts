@@ -295,7 +295,7 @@ test('servers wait while the machine cannot be powered off, and the host says wh
   machineOf(host).silence(true)
 
   await host.process.kill()
-  const held = await until(host, ({ fence_problem }) => fence_problem !== null)
+  const held = await until(host, ({ is_up, fence_problem }) => !is_up && fence_problem !== null)
 
   expect(held.fence_problem).toMatch(/^It could not be fenced by BMC 127\.0\.0\.1: /)
   expect(held.fenced_at).toBeNull()
@@ -315,7 +315,7 @@ test('no host is fenced while most do not answer, and one that answers again kee
 
   for (const host of [one, two]) host.process.freeze()
   for (const host of [one, two]) {
-    const held = await until(host, ({ fence_problem }) => fence_problem !== null)
+    const held = await until(host, ({ is_up, fence_problem }) => !is_up && fence_problem !== null)
     expect(held.fence_problem).toContain('2 of 3 hosts do not answer, and that is more than half')
   }
   for (const id of ids) expect(await problemOf(id)).toContain('2 of 3 hosts do not answer')
