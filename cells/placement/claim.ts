@@ -56,7 +56,8 @@ const TAKE_CUSTOM = statement(
     ),
 )
 
-const ALLOCATE_CUSTOM = statement(
+/** A row of what a consumer has of a custom class. */
+export const ALLOCATE_CUSTOM = statement(
   builder.insert(allocations).values({
     consumerId: p('consumer'),
     providerId: p('provider'),

@@ -6,6 +6,7 @@ import { readNodeClass } from '#common/numa-providers.ts'
 import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
 import { nodeResources } from './choose-nodes.ts'
+import { ALLOCATE_CUSTOM } from './claim.ts'
 
 const p = sql.placeholder
 const isConsumers = and(
@@ -48,19 +49,9 @@ const COUNT = statement(
     .onDuplicateKeyUpdate({ set: { used: sql`${customResources.used} + ${p('amount')}` } }),
 )
 
-const ALLOCATE = statement(
-  builder.insert(allocations).values({
-    consumerId: p('consumer'),
-    providerId: p('provider'),
-    resourceClass: p('resourceClass'),
-    used: p('amount'),
-    createdAt: sql`now(3)`,
-  }),
-)
-
 /**
- * Afterwards the consumer, which has resources of the provider, holds just this of the NUMA nodes of it, whether they have
- * as much or not: it is where its guest is. What it holds of the provider itself stays.
+ * Afterwards the consumer, which has resources of the provider, holds just this of the provider's NUMA nodes, whether they
+ * have as much or not: it is where its guest is. What it holds of the provider itself stays.
  */
 export async function settleNodes(
   tx: Tx,
@@ -77,6 +68,6 @@ export async function settleNodes(
   }
   for (const [resourceClass, amount] of Object.entries(nodeResources(numa).custom ?? {})) {
     await tx.run(COUNT, { provider, resourceClass, amount })
-    await tx.run(ALLOCATE, { consumer, provider, resourceClass, amount })
+    await tx.run(ALLOCATE_CUSTOM, { consumer, provider, resourceClass, amount })
   }
 }

@@ -1,8 +1,8 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
 import type { Cell } from '../../cell-client/cell.ts'
-import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { runningVolumeMove } from '../../db/volume-moves.ts'
@@ -17,6 +17,7 @@ import { type MigrateVolumeParams, migrateVolumeSaga } from '../sagas/migrate-vo
 import { isAllowed } from '../volumes/choose-cell.ts'
 import { unmovable, whyUnmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
+import { beginVolumeMove, begunOnce } from './begin-volume-move.ts'
 import { findOperation } from './operations.ts'
 
 export interface StoreMoveRequest {
@@ -51,15 +52,10 @@ export async function moveVolumeToStore(
   const cell = reachable(cells.cell(volume.cellId ?? ''))
   const amongStores = storesFor(cell, volume, store)
   const params = { volumeId: volume.id, reason, userId: context.userId, toStore: store, zone: null }
-  try {
-    return await beginMigration(compute, context, { ...params, amongStores }, key)
-  } catch (error) {
-    if (!isFailure(error, 'conflict')) throw error
-    // The same request may have come twice at once, and the other one won.
-    const other = await runningTo(compute, volume, store)
-    if (other === undefined) throw error
-    return other
-  }
+  return begunOnce(
+    () => beginMigration(compute, context, { ...params, amongStores }, key),
+    () => runningTo(compute, volume, store),
+  )
 }
 
 /** The operation that moves the volume to this store. Throws `conflict` for one that moves it elsewhere. */
@@ -114,25 +110,12 @@ function whyNotIn(store: StoreSummary, { specs, encryption, sizeGb }: Volume): s
 }
 
 /** Afterwards the volume is on its way to another store, and the operation is shown. Throws what the saga's first step throws. */
-export async function beginMigration(
-  { db, sagas, operations }: Compute,
+export function beginMigration(
+  compute: Compute,
   context: RequestContext,
-  params: Omit<MigrateVolumeParams, 'requestId'>,
+  given: Omit<MigrateVolumeParams, 'requestId'>,
   key: IdempotencyKey | null = null,
 ): Promise<OperationRecord> {
-  const { volumeId } = params
-  let operationId = ''
-  const run = await sagas.start(migrateVolumeSaga, {
-    subject: volumeId,
-    params: { ...params, requestId: newId<string>() },
-    work: context,
-    after: async (tx) => {
-      operationId = (await runningVolumeMove(tx, volumeId))?.id ?? ''
-      if (key !== null) await takeIdempotencyKey(tx, key, { operationId })
-    },
-  })
-  // Requests that wait for its end need not wait for the next look.
-  const notify = () => operations.notify(operationId)
-  void run.finished.then(notify, notify)
-  return findOperation(db, operationId)
+  const params = { ...given, requestId: newId<string>() }
+  return beginVolumeMove(compute, context, { saga: migrateVolumeSaga, params }, key)
 }

@@ -1,7 +1,7 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
-import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { hasContentLeft, runningVolumeMove } from '../../db/volume-moves.ts'
@@ -18,6 +18,7 @@ import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import { chooseVolumeCell, type VolumeCellRequest, whyNoRoom } from '../volumes/choose-cell.ts'
 import { refuseUnmovable, unmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
+import { beginVolumeMove, begunOnce } from './begin-volume-move.ts'
 import { moveVolumeToStore } from './move-to-store.ts'
 import { findOperation } from './operations.ts'
 
@@ -77,15 +78,10 @@ export async function moveVolume(
   const running = await runningMove(compute, volume, to)
   if (running !== undefined) return running
   await refuseNow(compute, volume, to)
-  try {
-    return await begin(compute, context, { volume, to, reason: request.reason }, key)
-  } catch (error) {
-    if (!isFailure(error, 'conflict')) throw error
-    // The same request may have come twice at once, and the other one won.
-    const other = await runningMove(compute, volume, to)
-    if (other === undefined) throw error
-    return other
-  }
+  return begunOnce(
+    () => begin(compute, context, { volume, to, reason: request.reason }, key),
+    () => runningMove(compute, volume, to),
+  )
 }
 
 /** The operation that moves the volume to this cell. Throws `conflict` for one that moves it elsewhere. */
@@ -142,7 +138,7 @@ async function whyStillNoRoom(
 }
 
 async function begin(
-  { db, sagas, operations }: Compute,
+  compute: Compute,
   context: RequestContext,
   move: { readonly volume: Volume; readonly to: OperatedCell; readonly reason: string | null },
   key: IdempotencyKey | null,
@@ -150,23 +146,11 @@ async function begin(
   const { volume, to, reason } = move
   const { id: volumeId, cellId: fromCellId } = volume
   if (fromCellId === null) throw unmovable(volume, 'it is in no cell.')
-  let operationId = ''
-  const run = await sagas.start(moveVolumeSaga, {
-    subject: volumeId,
-    params: {
-      ...newVolumeMove(volume),
-      ...{ volumeId, fromCellId, toCellId: to.id, reason, userId: context.userId },
-    },
-    work: context,
-    after: async (tx) => {
-      operationId = (await runningVolumeMove(tx, volumeId))?.id ?? ''
-      if (key !== null) await takeIdempotencyKey(tx, key, { operationId })
-    },
-  })
-  // Requests that wait for its end need not wait for the next look.
-  const notify = () => operations.notify(operationId)
-  void run.finished.then(notify, notify)
-  return findOperation(db, operationId)
+  const params = {
+    ...newVolumeMove(volume),
+    ...{ volumeId, fromCellId, toCellId: to.id, reason, userId: context.userId },
+  }
+  return beginVolumeMove(compute, context, { saga: moveVolumeSaga, params }, key)
 }
 
 /** What the saga that moves a volume needs besides the cells and the reason. */
