@@ -6,7 +6,7 @@ import { storageFailure } from './storage-failure.ts'
 import type { CopyBytes, CopyPart, CopyRef } from './volumes.ts'
 
 const PART = '.part'
-/** A copy that nobody has dropped for so long is of a move that has ended without this host. */
+/** The move of an older copy has ended while this host did not answer. */
 const KEPT_MS = 7 * 86_400_000
 
 /** Copies of volumes on their way to other stores, a file each in a folder of this host. */

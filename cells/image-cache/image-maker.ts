@@ -11,8 +11,8 @@ import type { ImageMaking } from '#openapi/wire/instance.ts'
 const TRIED_MAX = 1_000
 
 /**
- * Makes images that a cache is to have of others that it has. Each is tried once, as the changes may not lead to the bytes that
- * it should have; what is not made is fetched.
+ * Makes images that a cache is to have from others that it has, and their changes. It tries each image once: where the changes
+ * do not lead to the expected bytes, the image is fetched.
  */
 export class ImageMaker {
   readonly #files: ImageCache
@@ -69,7 +69,7 @@ export class ImageMaker {
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const file = { ...changes, id: changes.id as ImageId }
     await using held = new AsyncDisposableStack()
-    // Nobody needs the changes any more, made or not.
+    // The changes serve for one try.
     held.defer(() => this.#files.remove(file))
     const [old, given] = [
       held.use(await this.#files.hold({ ...before, id, ticket: '' }, signal)),

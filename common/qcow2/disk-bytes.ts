@@ -1,4 +1,4 @@
-/** The bytes of an image file, wherever it is. */
+/** Reads an image file, on a disk or in a store. */
 export interface DiskBytes {
   readonly sizeBytes: number
   /** As many bytes from that position on, or fewer at the end of the file. */

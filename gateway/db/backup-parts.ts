@@ -29,7 +29,7 @@ interface StoredSize {
 const BEFORE = 'before_sha256'
 const BEFORE_BYTES = 'before_bytes'
 
-/** Properties of an image with changes, which nobody else sees: the content that they are changes of. */
+/** Hidden properties of an image with changes. They name the content to which the changes belong. */
 export function propertiesOfPart({ sha256, sizeBytes }: StoredSize): Record<string, string> {
   return { [BEFORE]: sha256, [BEFORE_BYTES]: String(sizeBytes) }
 }
@@ -41,7 +41,7 @@ export interface BackupPart {
   readonly before: StoredSize
 }
 
-/** By the image of a backup, the changes that it was made with; one that was saved as a whole, or whose changes nobody needs any more, has none. */
+/** For each backup's image, the changes from which it was made. A backup that was saved as a whole, or whose changes are deleted, is missing. */
 export async function findBackupParts(
   db: Executor,
   imageIds: readonly string[],

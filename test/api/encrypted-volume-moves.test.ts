@@ -22,7 +22,7 @@ import {
   waitFor,
 } from './volume-cells.ts'
 
-// Goal: an encrypted volume opens in another cell with the key that it had; nobody on the way is told that key, and the former
+// Goal: an encrypted volume opens in another cell with the key that it had. The gateway never learns that key, and the former
 // cell forgets it. The short path is in volume-cell-moves.test.ts. Simulated hosts refuse to open a volume with another key.
 
 describe.skipIf(!isFullRun)('encrypted volumes', () => {

@@ -86,7 +86,7 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(copy, world.driver, world.neighbour)
     })
 
-    test('what a guest has is not packed, and what is not there is not-found', async () => {
+    test('a volume that a guest has is refused, and a missing volume is not-found', async () => {
       if (volumes().carry === undefined) return
       const volume = await newVolume()
       const guest = await newGuest()

@@ -141,7 +141,7 @@ describe.skipIf(why !== undefined)(
     }, 400_000)
 
     test.runIf(isFullRun)(
-      'what is not known to be all that changed is not taken for it',
+      'a backup is whole where the host does not know all changes',
       async () => {
         await driver.spawn(spec, signal())
         await untilConsole('READY')

@@ -15,7 +15,7 @@ import { startLibvirtHarness } from './libvirt-harness.ts'
 import { linkHosts } from './linked-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
-// Goal: a guest whose backups carry only changes changes its host as any other, and its next backup lacks nothing.
+// Goal: a guest with incremental backups moves to another host while it runs, and its next backup is complete.
 
 const PROGRAMS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-img']
 const TEST_MS = 600_000

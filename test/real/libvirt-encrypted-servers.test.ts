@@ -98,7 +98,7 @@ describe.skipIf(why !== undefined)(
       await untilStored(demo, 'volume', volumeId, 'in-use')
     }
 
-    /** The device that the guest finds a volume as, wherever it is among its disks. */
+    /** The name of the volume's device in the guest. */
     const deviceOf = (volume: string) =>
       `/dev/$(grep -l ^${volume.slice(0, 20)} /sys/block/vd*/serial | cut -d/ -f4)`
     /** Has the guest write something of its own to a disk, which the sum is of. */

@@ -121,7 +121,7 @@ describe.skipIf(why !== undefined)(
         for (const [nth, id] of ids.entries())
           expect(await cells.runsMarked(north, id, 0x40 + nth)).toBe(true)
 
-        // The cell is one as any other again.
+        // The cell takes new servers again.
         const later = await cells.markedServer(south, describedAs('later'), 0x55)
         await cells.on(later)
         expect(await cells.runsMarked(south, later, 0x55)).toBe(true)

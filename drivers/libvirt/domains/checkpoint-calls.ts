@@ -28,7 +28,7 @@ export function checkpointCalls(session: LibvirtSession) {
           'domaincheckpoint',
           {},
           element('name', {}, bitmap),
-          // It has to have one, and nobody reads it.
+          // libvirt demands a time here, and never uses it.
           element('creationTime', {}, '1'),
           element('disks', {}, element('disk', { name: disk, checkpoint: 'bitmap', bitmap })),
         ),

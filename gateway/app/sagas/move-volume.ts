@@ -115,7 +115,7 @@ function askUpload(call: MoveCall, signal: AbortSignal): Promise<Saved> {
   })
 }
 
-/** For whom the cell of an encrypted volume seals its key, so that it passes through here closed; empty for another volume. */
+/** The public key of the new cell, with which the former cell seals the key of an encrypted volume: the gateway cannot open it. Empty for a plain volume. */
 async function sealing({ deps, params, work }: MoveCall, to: Target) {
   const { volumeId, uploadId: id } = params
   const volume = await findVolume(deps.db, volumeId)
