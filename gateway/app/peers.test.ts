@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { connectBus } from '#common/bus/connect.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
+import { aliveSubject, peersSubject } from '#openapi/wire.ts'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
 import { type AbsenceHandler, Peers } from './peers.ts'
 import { Reach } from './reach.ts'
@@ -131,4 +132,45 @@ test('a gateway sleeps while it is alone, and asks another that comes at once', 
   await using _other = await join('other')
   await seen.has('other: gateway joined the bus')
   await expect.poll(() => slept.at(-1)).toBeLessThan(100)
+})
+
+test('a gateway that does not answer is asked on, and is away once its connection ends', async () => {
+  const steps: (() => void)[] = []
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (_ms, signal) =>
+      new Promise((resolve) => {
+        steps.push(resolve)
+        signal?.addEventListener('abort', () => resolve())
+      }),
+  }
+  const seen = new Watched()
+  const credentialsFile = await bus.gatewayCredentialsFile()
+  const log = createLogger('dying', 'warn')
+  await using _stepping = await join(
+    'stepping',
+    seen,
+    [seen.act('take over', 0)],
+    new Reach(),
+    clock,
+  )
+  const dying = await connectBus({ url: bus.url, name: 'dying', credentialsFile }, log)
+  let questions = 0
+  dying.subscribe(aliveSubject('incarnation'), { callback: () => void (questions += 1) })
+  dying.publish(peersSubject(), 'incarnation dying')
+  await seen.has('dying: gateway joined the bus')
+  const step = () => {
+    for (const resolve of steps.splice(0)) resolve()
+  }
+
+  await expect.poll(() => questions).toBe(1)
+  for (const asked of [2, 3]) {
+    step()
+    await expect.poll(() => questions).toBe(asked)
+  }
+  await dying.close()
+  await vi.waitFor(() => {
+    step()
+    expect(seen.told).toContain('dying: take over')
+  })
 })

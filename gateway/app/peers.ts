@@ -65,9 +65,10 @@ interface Peer {
   /** When it said last that it reaches the database, and that it does not. */
   reachedAt: number
   missedAt: number
+  /** When the newest of the questions was asked that it has answered. */
+  answeredAt: number
   /** How many of `onAway` have been done. */
   acted: number
-  isAsking: boolean
 }
 
 /**
@@ -167,8 +168,8 @@ export class Peers implements AsyncDisposable, OthersReach {
       announcedAt,
       reachedAt: -Infinity,
       missedAt: -Infinity,
+      answeredAt: -Infinity,
       acted: 0,
-      isAsking: false,
       ...fresh,
     })
     this.#options.log.info({ gateway: name }, 'gateway joined the bus')
@@ -178,7 +179,7 @@ export class Peers implements AsyncDisposable, OthersReach {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       this.#introduce()
-      for (const [name, peer] of this.#peers) if (!peer.isAsking) void this.#ask(name, peer)
+      for (const [name, peer] of this.#peers) void this.#ask(name, peer)
       await this.#pause()
     }
   }
@@ -200,21 +201,24 @@ export class Peers implements AsyncDisposable, OthersReach {
     nats.publish(peersSubject(), `${incarnation} ${processName}`)
   }
 
+  /**
+   * One that is killed takes questions for as long as its memory is freed, and answers none. A later question finds at
+   * once that it is gone, so none waits for the answer of another.
+   */
   async #ask(name: string, peer: Peer): Promise<void> {
     const { nats, clock } = this.#options
-    peer.isAsking = true
+    const askedAt = clock.elapsed()
     try {
       const subject = aliveSubject(peer.incarnation)
       const answer = await nats.request(subject, '', { timeout: ANSWER_LIMIT_MS })
       peer.awaySince = undefined
+      peer.answeredAt = Math.max(peer.answeredAt, askedAt)
       await this.#answered(name, peer, answer.string())
     } catch (error) {
       const isAway = error instanceof RequestError && error.isNoResponders()
       if (isAway) await this.#away(name, peer)
       else if (clock.elapsed() - peer.announcedAt > FORGET_MS) this.#forget(name, peer)
-      else await this.#silent(name, peer)
-    } finally {
-      peer.isAsking = false
+      else if (askedAt > peer.answeredAt) await this.#silent(name, peer)
     }
   }
 
