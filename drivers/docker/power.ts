@@ -74,13 +74,21 @@ export function dockerPause(host: DockerHost): Pause {
     step: 'pause' | 'unpause',
     signal: AbortSignal,
   ): Promise<void> => {
-    const { Id, State } = await getContainer(host, id, signal)
-    const state = powerStateOf(State.Status)
-    if (state === (step === 'pause' ? 'paused' : 'running')) return
+    const wanted = step === 'pause' ? 'paused' : 'running'
+    const look = async () => {
+      const { Id, State } = await getContainer(host, id, signal)
+      return { Id, state: powerStateOf(State.Status) }
+    }
+    const { Id, state } = await look()
+    if (state === wanted) return
     try {
       await host.engine.call('POST', `/containers/${Id}/${step}`, { signal })
     } catch (error) {
-      if (!isFailure(error, 'conflict', 'internal') || state === 'running') throw error
+      if (!isFailure(error, 'conflict', 'internal')) throw error
+      // The engine hears of a change from the kernel again, and may show the state before it for a moment.
+      const { state: found } = await look()
+      if (found === wanted) return
+      if (found === 'running' || found === 'paused') throw error
       throw new Failure('conflict', `Instance ${id} is not running.`, { cause: error })
     }
   }

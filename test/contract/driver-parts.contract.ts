@@ -34,10 +34,10 @@ export function driverPartsContract({
 
       await pause.pause(id, signal())
       await pause.pause(id, signal())
-      expect(await stateOf(id)).toBe('paused')
+      await expect.poll(() => stateOf(id)).toBe('paused')
       await pause.unpause(id, signal())
       await pause.unpause(id, signal())
-      expect(await stateOf(id)).toBe('running')
+      await expect.poll(() => stateOf(id)).toBe('running')
       await driver.stop(id, 0, signal())
       await expect(pause.pause(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
     }))
