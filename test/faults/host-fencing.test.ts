@@ -188,11 +188,14 @@ async function decisionsOn(id: string): Promise<readonly string[]> {
     .map(({ message }) => message ?? '')
 }
 
+/** Newest first, each with its message if it has one. */
 async function actionsOn(id: string): Promise<readonly string[]> {
-  const { body } = await admin.get<{ instanceActions: readonly { action: string }[] }>(
-    `/compute/v2.1/servers/${id}/os-instance-actions`,
+  const { body } = await admin.get<{
+    instanceActions: readonly { action: string; message: string | null }[]
+  }>(`/compute/v2.1/servers/${id}/os-instance-actions`)
+  return body.instanceActions.map(({ action, message }) =>
+    message === null ? action : `${action}: ${message}`,
   )
-  return body.instanceActions.map(({ action }) => action)
 }
 
 const STARTS = (policy: string) =>
