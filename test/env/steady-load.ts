@@ -30,8 +30,10 @@ export interface LoadedCloud extends Pick<Cloud, 'as' | 'catalog' | 'projectId'>
 }
 
 const EVERY_MS = 100
-/** At any time some user looks. Users who each look oftener than that saturate a small machine after a fault. */
-const POLL_MS = 200
+/** What a gap is known to. */
+const LOOK_MS = 50
+/** Of all users together: looks without such a limit would keep a small machine saturated after a fault. */
+const LOOKS_PER_S = 60
 const OPEN_MAX = 100
 const WAIT_LIMIT_MS = 60_000
 
@@ -82,7 +84,7 @@ export class SteadyLoad {
         throw new Error(
           `Only ${this.#since(from).length} of ${count} boots ended in ${WAIT_LIMIT_MS} ms; refused: ${JSON.stringify(this.refused.slice(0, 5))}`,
         )
-      await sleep(POLL_MS)
+      await sleep(LOOK_MS)
     }
   }
 
@@ -140,10 +142,10 @@ export class SteadyLoad {
       if (status === 'ERROR') this.#refuse('boot', JSON.stringify(shown?.body.server.fault))
       return status === 'ACTIVE' || status === 'ERROR'
     }
-    await until(isRunning)
+    await this.#until(isRunning)
     this.#boots.push({ begunAt, endedAt: this.#now() })
     await this.#call('delete', [204], () => demo.delete(path))
-    await until(async () => {
+    await this.#until(async () => {
       const shown = await this.#call('show', [200, 404], () => demo.get(path))
       return shown?.status === 404
     })
@@ -176,12 +178,12 @@ export class SteadyLoad {
   #now(): number {
     return performance.now() - this.#startedAt
   }
-}
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const signal = AbortSignal.timeout(WAIT_LIMIT_MS)
-  while (!(await isSo())) {
-    signal.throwIfAborted()
-    await sleep(POLL_MS)
+  async #until(isSo: () => Promise<boolean>): Promise<void> {
+    const signal = AbortSignal.timeout(WAIT_LIMIT_MS)
+    while (!(await isSo())) {
+      signal.throwIfAborted()
+      await sleep(Math.max(LOOK_MS, (this.#open.size * 1000) / LOOKS_PER_S))
+    }
   }
 }
