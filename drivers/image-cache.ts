@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
 import type { ImageFile, ImageSource } from './driver.ts'
 import type { ImageCopies, ImageCopy } from './image-copies.ts'
+import { ImageFiles } from './image-files.ts'
+import { ImagePins } from './image-pins.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'
-/** `<SHA-256 of the image>.pin-<id of what it is pinned for>`, an empty file. */
-const PIN = /^([0-9a-f]{64})\.pin-([0-9a-f-]{36})$/
 /** Images that no instance uses stay for the next boot, up to this much in all. */
 const UNUSED_BYTES_MAX = 20 * 1024 ** 3
 /** A stalled image service must not hold a boot for ever. */
@@ -37,23 +37,25 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
   readonly #fetches = new Map<string, Fetch>()
   /** How many hold each, by SHA-256. */
   readonly #held = new Map<string, number>()
-  /** The names of the files that pin images; a restart finds them again. */
-  readonly #pins = new Set<string>()
+  readonly #files: ImageFiles
+  readonly #pins: ImagePins
 
   constructor(folder: string, source: ImageSource, unusedBytesMax = UNUSED_BYTES_MAX) {
     this.#unusedBytesMax = unusedBytesMax
     this.#folder = folder
     this.#source = source
+    this.#files = new ImageFiles(folder, SHA256)
+    this.#pins = new ImagePins(folder)
   }
 
   /** Afterwards the folder exists and holds no leftovers of interrupted fetches. */
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o711 })
-    for (const name of await readdir(this.#folder)) {
+    const names = await readdir(this.#folder)
+    for (const name of names)
       if (name.includes(PARTIAL))
         await rm(join(this.#folder, name), { recursive: true, force: true })
-      if (PIN.test(name)) this.#pins.add(name)
-    }
+    this.#pins.restore(names)
   }
 
   /**
@@ -67,9 +69,11 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
         `Image ${image.id} has no SHA-256 with which its content could be verified.`,
       )
     const path = join(this.#folder, image.sha256)
-    if (await isFile(path)) {
+    const found = await this.find(image)
+    if (found !== undefined) {
       const now = new Date()
       await utimes(path, now, now)
+      await this.#files.used(image.sha256, found.sizeBytes)
       return path
     }
     return this.#wait(
@@ -108,57 +112,48 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
   }
 
   /** Afterwards the image makes room for no other, as soon as it is here, until `unpin` for the same holder, a UUID. */
-  async pin({ sha256 }: Pick<ImageFile, 'sha256'>, holder: string): Promise<void> {
-    const name = `${sha256}.pin-${holder}`
-    if (!PIN.test(name)) throw new Failure('invalid', `${holder} cannot pin the image ${sha256}.`)
-    if (this.#pins.has(name)) return
-    await writeFile(join(this.#folder, name), '')
-    this.#pins.add(name)
+  pin({ sha256 }: Pick<ImageFile, 'sha256'>, holder: string): Promise<void> {
+    return this.#pins.add(sha256, holder)
   }
 
   /** Afterwards no image is pinned for the holder, undefined: for any, but the one of this SHA-256, if it is named. */
-  async unpin(holder: string | undefined, except?: string): Promise<void> {
-    for (const name of this.#pins) {
-      const [, sha256, pinnedFor] = PIN.exec(name) ?? []
-      if (pinnedFor !== (holder ?? pinnedFor) || sha256 === except) continue
-      await this.#drop(name)
-      this.#pins.delete(name)
-    }
+  unpin(holder: string | undefined, except?: string): Promise<void> {
+    return this.#pins.remove(holder, except)
   }
 
   /** Removes images outside `used` that no caller holds, the longest unused first, until the rest is within the limit. */
   async purge(used: ReadonlySet<string>): Promise<void> {
-    const pinned = this.#pinned()
-    const isUnused = (name: string) => !used.has(name) && !this.#held.has(name) && !pinned.has(name)
-    let kept = 0
-    for (const { name, size } of await this.#newestFirst()) {
-      if (isUnused(name)) kept += size
-      if (kept > this.#unusedBytesMax && isUnused(name)) await this.#drop(name)
+    if ((await this.#files.bytes()) <= this.#unusedBytesMax) return
+    const unused = [...(await this.#files.oldestFirst())].filter(
+      ({ name }) => !used.has(name) && this.#mayGo(name),
+    )
+    let bytes = unused.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    for (const { name, sizeBytes } of unused) {
+      if (bytes <= this.#unusedBytesMax) break
+      if (this.#mayGo(name)) await this.#files.drop(name)
+      bytes -= sizeBytes
     }
   }
 
   /** The same until all images here are within `bytesMax`; false where those that are held or pinned are more. */
   async shrink(bytesMax: number): Promise<boolean> {
-    const files = await this.#newestFirst()
-    const pinned = this.#pinned()
-    let bytes = files.reduce((sum, { size }) => sum + size, 0)
-    for (const { name, size } of files.toReversed()) {
-      if (bytes <= bytesMax) break
-      if (this.#held.has(name) || pinned.has(name)) continue
-      await this.#drop(name)
-      bytes -= size
+    if ((await this.#files.bytes()) <= bytesMax) return true
+    for (const { name } of await this.#files.oldestFirst()) {
+      if ((await this.#files.bytes()) <= bytesMax) break
+      if (this.#mayGo(name)) await this.#files.drop(name)
     }
-    return bytes <= bytesMax
+    return (await this.#files.bytes()) <= bytesMax
   }
 
   /** Of all images here. */
   async usedBytes(): Promise<number> {
-    return (await this.#newestFirst()).reduce((sum, { size }) => sum + size, 0)
+    await this.#files.refresh()
+    return this.#files.bytes()
   }
 
   /** Afterwards the image is not here; who reads its file reads on. */
   async remove({ sha256 }: Pick<ImageFile, 'sha256'>): Promise<void> {
-    if (SHA256.test(sha256)) await this.#drop(sha256)
+    if (SHA256.test(sha256)) await this.#files.drop(sha256)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -167,23 +162,8 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
     await Promise.allSettled(fetches.map((fetch) => fetch.done))
   }
 
-  /** The SHA-256 of images that are pinned. */
-  #pinned(): ReadonlySet<string> {
-    return new Set([...this.#pins].map((name) => PIN.exec(name)?.[1] ?? ''))
-  }
-
-  async #newestFirst(): Promise<readonly { readonly name: string; readonly size: number }[]> {
-    const names = (await readdir(this.#folder)).filter((name) => SHA256.test(name))
-    const found = names.map(async (name) => {
-      // Another caller may have dropped it.
-      const file = await stat(join(this.#folder, name)).catch(() => undefined)
-      return { name, size: file?.size ?? 0, mtimeMs: file?.mtimeMs ?? 0 }
-    })
-    return (await Promise.all(found)).toSorted((a, b) => b.mtimeMs - a.mtimeMs)
-  }
-
-  async #drop(name: string): Promise<void> {
-    await rm(join(this.#folder, name), { force: true })
+  #mayGo(sha256: string): boolean {
+    return !this.#held.has(sha256) && !this.#pins.has(sha256)
   }
 
   #start(image: ImageFile, path: string): Fetch {
@@ -221,6 +201,7 @@ export class ImageCache implements ImageCopies, AsyncDisposable {
       await this.#writeVerified(original, partial, signal)
     }
     await rename(partial, path)
+    await this.#files.used(image.sha256, image.sizeBytes)
     return path
   }
 
@@ -285,11 +266,4 @@ async function chunkOrStall(
 
 function notAsPromised(image: ImageFile, why: string): Failure {
   return new Failure('invalid', `The content of image ${image.id} ${why}.`)
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
 }
