@@ -13,6 +13,8 @@ import { ImageMaker } from './image-maker.ts'
 
 /** Different images that are fetched at the same time; further ones wait. */
 const FETCHES_MAX = 4
+/** Small images are here within this time, so that who pins one need not ask again. */
+const PIN_WAIT_MS = 1_000
 /** A host that waits asks again within this time, and gets a failure that it has missed. */
 const FAILED_FOR_MS = 15_000
 
@@ -97,13 +99,16 @@ export class CellImageCache implements AsyncDisposable {
   }
 
   /**
-   * As `begin`; afterwards the image makes room for no other until the server's pins end. Where the cache has what the image
-   * can be made of, the changes alone are fetched.
+   * As `begin`, after a moment in which a small image comes; afterwards the image makes room for no other until the server's
+   * pins end. Where the cache has what the image can be made of, the changes alone are fetched.
    */
   async pin(serverId: string, image: ImageFile, madeOf?: ImageMaking): Promise<Begun> {
     await this.#files.pin(image, serverId)
     if (madeOf !== undefined && !this.#fetches.has(image.sha256))
       this.#making.offer(image.sha256, madeOf)
+    const begun = await this.begin(image)
+    if (begun.isCached) return begun
+    await settledWithin(this.#options.clock, PIN_WAIT_MS, this.#fetch(image).done)
     return this.begin(image)
   }
 
