@@ -28,6 +28,7 @@ export function backUpServers(compute: Compute): RowReconciler<ServerProtection>
     name: 'back up servers',
     everyMs: EVERY_MS,
     due: () => dueProtections(compute.db, BATCH),
+    batch: BATCH,
     parallel: PARALLEL,
     keyOf: ({ serverId }) => serverId,
     work: (protection) => backUp(compute, protection),

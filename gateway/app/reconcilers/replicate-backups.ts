@@ -18,6 +18,7 @@ export function replicateBackups(compute: Compute): RowReconciler<SeenReplica> {
     everyMs: EVERY_MS,
     // What was seen here is what counts: a backup that is filled later makes the replica due again, so that it is not taken.
     due: async () => seeReplicas(compute, await dueReplicas(db, BATCH)),
+    batch: BATCH,
     parallel: PARALLEL,
     keyOf: ({ serverId, cellId }) => `${serverId}${cellId.slice(0, CELL_ID_MAX)}`,
     work: async (replica) => {

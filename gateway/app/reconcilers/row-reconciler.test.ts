@@ -154,3 +154,26 @@ test('a row at which the work fails is for the next round', async () => {
 
   expect(await rowStates()).toEqual({})
 })
+
+test('a round goes on as long as a whole batch is due, and works on no row twice', async () => {
+  const left = ['a', 'b', 'c', 'd', 'e']
+  const stays = ['broken']
+  const due = async () => [...stays, ...left].slice(0, 3)
+  const work = async (key: string) => {
+    worked.push(key)
+    if (left.includes(key)) left.splice(left.indexOf(key), 1)
+  }
+  const lease = await lives('nine')
+
+  const guard = { db, log, sagas: { lease } }
+  const report = await byRow(rowsOf([], { due, work, batch: 3 }), guard).round(signal)
+
+  expect(worked).toEqual(['broken', 'a', 'b', 'c', 'd', 'e'])
+  expect(report).toMatchObject({ due: 6, left: 0 })
+  expect(await rowStates()).toEqual({})
+  // Without a batch it leaves the others to the next round.
+  left.push('f', 'g', 'h')
+  worked = []
+  await byRow(rowsOf([], { due, work }), guard).round(signal)
+  expect(worked).toEqual(['broken', 'f', 'g'])
+})

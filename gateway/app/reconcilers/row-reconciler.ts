@@ -13,6 +13,8 @@ export interface RowReconciler<Row> {
   readonly everyMs: number
   /** The rows that need it now, a bounded number. */
   due(signal: AbortSignal): Promise<readonly Row[]>
+  /** That number, where a round goes on with the next rows as long as there are so many; absent: it does not. */
+  readonly batch?: number
   /** The name of the work on a row, in at most 64 characters of ASCII. */
   keyOf(row: Row): string
   work(row: Row): Promise<unknown>
@@ -60,10 +62,33 @@ async function round<Row>(
   guard: Guard & Trying,
   signal: AbortSignal,
 ): Promise<ReconcilerReport> {
-  const { db, log, sagas, isolated, trying } = guard
-  const found = (await each.due(signal)).map((row) => [each.keyOf(row), row] as const)
-  const due = new Map(found.filter(([key]) => !trying.has(key)))
-  if (due.size === 0) return { due: 0 }
+  const seen = new Set<string>()
+  let report: ReconcilerReport = { due: 0 }
+  for (;;) {
+    const found = await each.due(signal)
+    const due = new Map(found.map((row) => [each.keyOf(row), row]))
+    // One that is still due is for the next round.
+    for (const key of [...seen, ...guard.trying]) due.delete(key)
+    if (due.size === 0) return report
+    for (const key of due.keys()) seen.add(key)
+    report = summed(report, await workOn(each, guard, due, signal))
+    if (found.length !== each.batch) return report
+  }
+}
+
+function summed(one: ReconcilerReport, other: ReconcilerReport): ReconcilerReport {
+  return Object.fromEntries(
+    Object.entries(other).map(([name, count]) => [name, count + (one[name] ?? 0)]),
+  )
+}
+
+async function workOn<Row>(
+  each: RowReconciler<Row>,
+  guard: Guard & Trying,
+  due: ReadonlyMap<string, Row>,
+  signal: AbortSignal,
+): Promise<ReconcilerReport> {
+  const { db, log, sagas, isolated } = guard
   const { lease } = sagas
   const { trusted, suspect } = await takeRows(db, lease, each.name, [...due.keys()])
   const here = isolated === undefined ? [...trusted, ...suspect] : trusted
