@@ -245,12 +245,17 @@ async function expectWhole(it: World, before: number): Promise<void> {
   await expect.poll(() => env.db.orm.$count(images, ofShelved), { timeout: LIMIT_MS }).toBe(0)
 }
 
+/** Afterwards gateways let the cell fail over so soon; null: never, however long a busy machine keeps it silent. */
+const failOverAfter = (recoverAfterS: number | null) =>
+  env.db.orm.update(cellMappings).set({ recoverAfterS }).where(eq(cellMappings.id, north.id))
+
 /** How many commits there were: fewer than asked for where the failover was over before. */
 async function trial(death: Omit<Death, 'counts'>): Promise<number> {
   const before = (await recoveries()).length
   const killed = new KilledDatabase(env.db)
   let it: World
   let over: Promise<void>
+  await failOverAfter(null)
   {
     await using doomed = await gateway(killed, env.cells)
     it = await world(doomed.core)
@@ -263,10 +268,7 @@ async function trial(death: Omit<Death, 'counts'>): Promise<number> {
     const leaving = { serverId: it.ids.leaving, operationId: newId<string>(), requester: null }
     const start = { subject: it.ids.leaving, params: leaving, work: work() }
     await doomed.core.sagas.start(deleteServerSaga, start)
-    await env.db.orm
-      .update(cellMappings)
-      .set({ recoverAfterS: 1 })
-      .where(eq(cellMappings.id, north.id))
+    await failOverAfter(1)
     killed.arm({ ...death, counts: COUNTS })
     over = failedOver(it, before)
     await Promise.race([killed.died, over])
