@@ -15,6 +15,11 @@ export function largePagesOf(kib: number): string {
   return `CUSTOM_HUGEPAGE_${kib}K_MB`
 }
 
+/** True for memory in large pages, of any size or of one. */
+export function isLargePages(resourceClass: string): boolean {
+  return resourceClass === LARGE_PAGES || /^CUSTOM_HUGEPAGE_\d+K_MB$/.test(resourceClass)
+}
+
 /** In which steps a class is given, and at least one of them: memory in large pages of a size by whole pages, all else by one. */
 export function stepOf(resourceClass: string): number {
   const [, kib] = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/.exec(resourceClass) ?? []

@@ -64,7 +64,8 @@ const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
   hw_cpu_policy: ['shared'],
   hw_cpu_thread_policy: ['prefer'],
   hw_mem_page_size: ['any', 'small'],
-  hw_pci_numa_affinity_policy: ['legacy', 'preferred'],
+  // `legacy` asks for devices on the nodes of the guest, if it is known where they are (nova/pci/stats.py).
+  hw_pci_numa_affinity_policy: ['preferred'],
   hw_redirected_usb_ports: ['0'],
   hw_usb_model: ['none'],
   hw_video_ram: ['0'],

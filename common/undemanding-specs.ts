@@ -3,7 +3,8 @@ const UNDEMANDING: Readonly<Record<string, readonly string[]>> = {
   'hw:cpu_policy': ['shared'],
   'hw:cpu_thread_policy': ['prefer'],
   'hw:mem_page_size': ['any', 'small'],
-  'hw:pci_numa_affinity_policy': ['legacy', 'preferred'],
+  // `legacy` asks for devices on the nodes of the guest, if it is known where they are (nova/pci/stats.py).
+  'hw:pci_numa_affinity_policy': ['preferred'],
   'hw:redirected_usb_ports': ['0'],
   'hw:usb_model': ['none'],
   'hw:watchdog_action': ['disabled'],

@@ -1,6 +1,6 @@
-import { DEDICATED_CPUS } from '#common/hardware-resources.ts'
+import { DEDICATED_CPUS, isLargePages } from '#common/hardware-resources.ts'
 import { nodesFor } from '#common/numa.ts'
-import { nodeClass, readNodeClass } from '#common/numa-providers.ts'
+import { divide, nodeClass, readNodeClass } from '#common/numa-providers.ts'
 import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import type { NodeAmounts, NodePart, NodeWish } from './node-wish.ts'
 import { addResources, type Resources } from './resources.ts'
@@ -100,6 +100,24 @@ export function allocationAt(
 }
 
 /**
+ * What the server has of the nodes on which its host says that its guest is bound, whatever the server asks for: what it takes
+ * of its host, by the numbers of vCPUs there.
+ */
+export function allocationBound(
+  { vcpus, memoryMb, custom = {} }: Resources,
+  nodes: readonly number[],
+): NumaAllocation {
+  const there = [...new Set(nodes)]
+  const counts = there.map((node) => nodes.filter((each) => each === node).length)
+  const ofNodes = Object.entries(custom).filter(([name]) => isOfNodes(name))
+  const resources: Record<string, Record<string, number>> = {}
+  for (const [name, amount] of [['VCPU', vcpus], ['MEMORY_MB', memoryMb], ...ofNodes] as const)
+    for (const [place, share] of divide(amount, counts).entries())
+      if (share > 0) resources[there[place]!] = { ...resources[there[place]!], [name]: share }
+  return { vcpus: [...nodes], resources }
+}
+
+/**
  * The allocation that a consumer of this wish holds, by its rows: parts that take the same of their nodes may change
  * places. Undefined for one that holds nothing of nodes.
  */
@@ -128,6 +146,11 @@ export function allocationHeld(
 /** What is claimed of the host, with what of it is of its nodes. */
 export function withNodes(resources: Resources, numa: NumaAllocation | undefined): Resources {
   return numa === undefined ? resources : addResources(resources, nodeResources(numa))
+}
+
+/** True for a class of which NUMA nodes have all, besides CPUs and memory. */
+function isOfNodes(resourceClass: string): boolean {
+  return resourceClass === DEDICATED_CPUS || isLargePages(resourceClass)
 }
 
 /** The amounts of the nodes alone, as claims count them. */

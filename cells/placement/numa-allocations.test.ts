@@ -238,3 +238,61 @@ test('a guest that is elsewhere than its server holds something is believed', as
     [`NUMA_${1 - node}_MEMORY_MB`]: 64,
   })
 })
+
+test('a guest that is adopted is counted where it is bound, whatever its flavor asks for', async () => {
+  const adopted = async (extraSpecs: Readonly<Record<string, string>>, hostNodes?: number[]) => {
+    const operation = operationOn()
+    const guest = {
+      id: operation.serverId as InstanceId,
+      name: 'web',
+      powerState: 'running' as const,
+    }
+    const size = { vcpus: 2, memoryMb: 128, rootGb: 1 }
+    host.driver.plant({ ...guest, ...size, ...(hostNodes && { hostNodes }) })
+    const build = sampleBuild({ flavor: flavorOf(2, extraSpecs), adopts: true })
+    await cell.ask('instance.build', { operation, build })
+    await expect.poll(async () => (await instanceOf(operation))?.vmState).toBe('active')
+    await auditHost(first.cell, host.id)
+    return operation
+  }
+  const bound = await adopted({}, [1, 1])
+  const halves = await adopted({ 'hw:numa_nodes': '1' }, [0, 1])
+
+  expect(await nodesOf(bound)).toEqual({
+    vcpus: [1, 1],
+    resources: { 1: { VCPU: 2, MEMORY_MB: 128 } },
+  })
+  expect((await nodesOf(halves))?.resources).toEqual({
+    0: { VCPU: 1, MEMORY_MB: 64 },
+    1: { VCPU: 1, MEMORY_MB: 64 },
+  })
+  // Node 1 has more than it offers: nobody else gets a part of it.
+  expect(await usedOf(host.id)).toEqual({
+    ...{ NUMA_0_VCPU: 1, NUMA_0_MEMORY_MB: 64 },
+    ...{ NUMA_1_VCPU: 3, NUMA_1_MEMORY_MB: 192 },
+  })
+  const versions = async () =>
+    Promise.all([bound, halves].map(async (each) => (await instanceOf(each))?.version))
+  const before = await versions()
+  await auditHost(first.cell, host.id)
+  expect(await versions()).toEqual(before)
+})
+
+test('a guest that is adopted and bound to no node is counted on one that has room', async () => {
+  const operation = operationOn()
+  const id = operation.serverId as InstanceId
+  host.driver.plant({ id, name: 'web', powerState: 'running', vcpus: 2, memoryMb: 128, rootGb: 1 })
+  const build = { ...ofNodes(1, 2), adopts: true as const }
+  await cell.ask('instance.build', { operation, build })
+  await expect.poll(async () => (await instanceOf(operation))?.vmState).toBe('active')
+
+  await auditHost(first.cell, host.id)
+  expect(await nodesOf(operation)).toMatchObject({ resources: { 0: { VCPU: 2, MEMORY_MB: 128 } } })
+  const late = operationOn()
+  const guest = { name: 'late', powerState: 'running' as const, memoryMb: 128, rootGb: 1 }
+  host.driver.plant({ ...guest, id: late.serverId as InstanceId, vcpus: 3 })
+  const large = { ...ofNodes(1, 3), adopts: true as const }
+  expect(await cell.ask('instance.build', { operation: late, build: large })).toMatchObject({
+    outcome: 'refused',
+  })
+})

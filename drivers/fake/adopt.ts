@@ -8,7 +8,9 @@ import { hardwareOf } from './spawn.ts'
 export function fakeAdopt(host: FakeHost): Adopt {
   return {
     unmanagedGuests: (signal) =>
-      host.faulty('unmanagedGuests', undefined, signal, () => [...host.unmanagedGuests.values()]),
+      host.faulty('unmanagedGuests', undefined, signal, () =>
+        [...host.unmanagedGuests.values()].map(({ hostNodes: _, ...guest }) => guest),
+      ),
     adopt: (spec, signal) =>
       host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
         host.faulty('adopt', spec, lockSignal, () => {
@@ -20,7 +22,17 @@ export function fakeAdopt(host: FakeHost): Adopt {
             throw new Failure('not-found', `There is no guest ${id} on this host.`)
           const hardware = hardwareOf(spec)
           const { powerState } = unmanaged
-          const guest = { id, displayName, flavor, image: image.name, hardware, powerState }
+          const { hostNodes } = unmanaged
+          const bound = hostNodes && { hostNodes }
+          const guest = {
+            id,
+            displayName,
+            flavor,
+            image: image.name,
+            hardware,
+            powerState,
+            ...bound,
+          }
           host.guests.put(withEvent({ ...guest, console: [] }, powerState, 'taken in'))
           host.unmanagedGuests.delete(id)
           return powerState

@@ -2,14 +2,13 @@ import { DEDICATED_CPUS } from '#common/hardware-resources.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { NumaNode } from '#common/numa.ts'
 import { divide } from '#common/numa-providers.ts'
-import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
 import { fakeConsole, fakeConsoleLog } from './console.ts'
 import { fakeDiagnostics, fakeMetrics, fakeTopology, fakeUptime } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import type { FakeAttachment } from './guest.ts'
-import { type FakeEnvironment, FakeHost } from './host.ts'
+import { type FakeEnvironment, FakeHost, type PlantedGuest } from './host.ts'
 import { fakeDiskChanges, fakeImageCopies, fakeSnapshot } from './images.ts'
 import { fakeInterfaces, fakeMachineNics } from './interfaces.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
@@ -31,7 +30,7 @@ export interface FakeDriver extends Driver {
   /** What the guest has of volumes now. */
   volumesOf(id: InstanceId): readonly FakeAttachment[]
   /** Afterwards an unmanaged guest is on the host. */
-  plant(guest: UnmanagedGuest): void
+  plant(guest: PlantedGuest): void
 }
 
 /** A host that keeps its guests in memory: for tests, demos and scale. It fails only where a test asks for it. */

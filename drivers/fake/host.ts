@@ -19,6 +19,12 @@ export type FakeEnvironment = Pick<DriverEnvironment, 'owner' | 'stateDirectory'
 
 const GIB = 1024 ** 3
 
+/** A guest of no owner. */
+export interface PlantedGuest extends UnmanagedGuest {
+  /** For each vCPU the NUMA node of the host to which it is bound; absent: none. */
+  readonly hostNodes?: readonly number[]
+}
+
 /** The state that every operation of the fake driver uses. */
 export class FakeHost {
   readonly settings: FakeSettings
@@ -26,7 +32,7 @@ export class FakeHost {
   readonly faults: Faults
   readonly locks = new InstanceLocks()
   /** Guests of no owner. */
-  readonly unmanagedGuests = new Map<InstanceId, UnmanagedGuest>()
+  readonly unmanagedGuests = new Map<InstanceId, PlantedGuest>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
   /** Guests whose writes are noted. */

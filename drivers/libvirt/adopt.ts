@@ -13,7 +13,10 @@ import {
   removeInstanceFiles,
   writeInstanceRecord,
 } from './instance-record.ts'
+import { nodeCalls } from './node-calls.ts'
 import { ownerMark } from './ownership.ts'
+import { boundNodes } from './placement/bound-nodes.ts'
+import { hostNodes } from './placement/host-nodes.ts'
 import { placementInXml } from './placement/placement-in-xml.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { renderXml } from './xml/element.ts'
@@ -67,7 +70,9 @@ async function adopt(
   const powerState = powerStateOf(await host.domains.state(domain, signal))
   if (await isOwn(host.domains, host.owner, domain, signal)) return powerState
   const { nics, image } = spec
-  const placement = placementInXml(parseXml(await host.devices.xml(domain, signal)))
+  const xml = parseXml(await host.devices.xml(domain, signal))
+  const placement = placementInXml(xml)
+  const boundTo = boundNodes(xml, hostNodes(await nodeCalls(host.session).capabilities(signal)))
   const record: InstanceRecord = {
     version: 1,
     isAdopted: true,
@@ -75,6 +80,7 @@ async function adopt(
     imageSha256: image.sha256,
     nics,
     ...(Object.keys(placement).length > 0 && { placement }),
+    ...(boundTo && { boundTo }),
   }
   try {
     await writeInstanceRecord(filesOf(host, spec.id), record)

@@ -21,6 +21,8 @@ export interface InstanceRecord {
   readonly isAdopted?: true
   /** Which of the host's CPUs and memory it has to itself; absent: none. */
   readonly placement?: GuestPlacement
+  /** Of an adopted one: for each vCPU the NUMA node of the host on which its domain keeps it; absent: it may be on any. */
+  readonly boundTo?: readonly number[]
   /** The flavor whose resize the disks that are kept are from before; absent: none are. */
   readonly resizedTo?: string
   /** The state directory of the dead host it is being taken over from. */

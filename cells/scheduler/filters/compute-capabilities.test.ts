@@ -88,7 +88,8 @@ test.each([
   ['hw:cpu_policy', ['shared'], 'dedicated'],
   ['hw:cpu_thread_policy', ['prefer'], 'isolate'],
   ['hw:mem_page_size', ['any', 'small'], 'large'],
-  ['hw:pci_numa_affinity_policy', ['legacy', 'preferred'], 'required'],
+  ['hw:pci_numa_affinity_policy', ['preferred'], 'legacy'],
+  ['hw:pci_numa_affinity_policy', ['preferred'], 'required'],
   ['hw:watchdog_action', ['disabled'], 'reset'],
   ['os:secure_boot', ['disabled', 'optional'], 'required'],
 ])('%s asks for nothing with %j, and for something with %s', (key, undemanding, demanding) => {

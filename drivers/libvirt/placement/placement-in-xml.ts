@@ -1,5 +1,5 @@
 import { attributeAt, elementsAt, type XmlTree } from '../xml/parse.ts'
-import { cpuList } from './cpu-settings.ts'
+import { cpusIn } from './cpus-in.ts'
 import type { GuestPlacement } from './place-guest.ts'
 
 /** Which CPUs and devices of its host a domain of somebody else's making has to itself. */
@@ -15,12 +15,4 @@ export function placementInXml(xml: XmlTree): GuestPlacement {
       return `${part('domain')}:${part('bus')}:${part('slot')}.${part('function')}`
     })
   return { ...(pins.length > 0 && { pins }), ...(devices.length > 0 && { devices }) }
-}
-
-/** libvirt writes `0-3,^2`: the ones with a caret are left out. */
-function cpusIn(cpuset: string): readonly number[] {
-  const parts = cpuset.split(',').filter((part) => part !== '')
-  const out = parts.filter((part) => part.startsWith('^')).map((part) => Number(part.slice(1)))
-  const named = parts.filter((part) => !part.startsWith('^'))
-  return named.flatMap((part) => cpuList(part)).filter((cpu) => !out.includes(cpu))
 }

@@ -4,6 +4,7 @@ import { TestImages } from '../../testing/test-images.ts'
 import { domainSubject } from '../instance-record.ts'
 import { element, renderXml } from '../xml/element.ts'
 import { parseXml } from '../xml/parse.ts'
+import { boundNodes } from './bound-nodes.ts'
 import { cpuElement, cpuList, refuseUnknownModel } from './cpu-settings.ts'
 import { hostNodes } from './host-nodes.ts'
 import { devicesByClass, passthroughDevices, pciDevices } from './pci-devices.ts'
@@ -184,6 +185,35 @@ test('the CPUs that a foreign domain is pinned to are read from its XML', () => 
   expect(placementInXml(parseXml(range))).toEqual({ pins: [0, 1, 3] })
   expect(placementInXml(parseXml('<domain/>'))).toEqual({})
 })
+
+test.each<readonly [string, string, readonly number[] | undefined]>([
+  ['its CPUs', "<vcpu cpuset='3-5'>2</vcpu>", [1, 1]],
+  ['the CPU of each vCPU', pinsTo('0-2', '4'), [0, 1]],
+  ['one vCPU alone', "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='3'/></cputune>", undefined],
+  ['CPUs of several nodes', "<vcpu cpuset='2-3'>2</vcpu>", undefined],
+  ['its memory', `<vcpu>2</vcpu>${memory('1')}`, [1, 1]],
+  ['memory of several nodes', `<vcpu>2</vcpu>${memory('0-1')}`, undefined],
+  ['memory that it prefers', `<vcpu>2</vcpu>${memory('1', 'preferred')}`, undefined],
+  ['its CPUs, and memory elsewhere', `${pinsTo('0', '1')}${memory('1')}`, [0, 0]],
+  [
+    'the memory of each of its own nodes',
+    `<vcpu>2</vcpu><cpu><numa><cell id='0' cpus='0' memory='1'/><cell id='1' cpus='1' memory='1'/></numa></cpu>
+     <numatune><memnode cellid='0' mode='strict' nodeset='1'/><memnode cellid='1' nodeset='0'/></numatune>`,
+    [1, 0],
+  ],
+  ['nothing', '<vcpu>2</vcpu>', undefined],
+])('a domain of somebody else that is bound by %s', (_what, xml, expected) => {
+  expect(boundNodes(parseXml(`<domain>${xml}</domain>`), nodes)).toEqual(expected)
+})
+
+function pinsTo(...cpusets: readonly string[]): string {
+  const pins = cpusets.map((cpuset, vcpu) => `<vcpupin vcpu='${vcpu}' cpuset='${cpuset}'/>`)
+  return `<vcpu>${cpusets.length}</vcpu><cputune>${pins.join('')}</cputune>`
+}
+
+function memory(nodeset: string, mode = 'strict'): string {
+  return `<numatune><memory mode='${mode}' nodeset='${nodeset}'/></numatune>`
+}
 
 test('its XML names the devices it is lent', () => {
   const [lent] = hostdevElements({ devices: ['0000:3b:00.1'] })

@@ -4,14 +4,16 @@ import { type InstanceRecord, listInstanceRecords } from '../instance-record.ts'
 import { nodeCalls } from '../node-calls.ts'
 import { hostNodes } from './host-nodes.ts'
 
-/** The reports, with the NUMA nodes of the host on which guests are that were given their place there. */
+/** The reports, with the NUMA nodes of the host on which guests are that have their place there. */
 export async function withHostNodes(
   host: LibvirtHost,
   reports: readonly InstanceReport[],
   signal: AbortSignal,
 ): Promise<readonly InstanceReport[]> {
   const records = await listInstanceRecords(host.stateDirectory)
-  const placed = [...records].filter(([, { placement }]) => placement !== undefined)
+  const placed = [...records].filter(
+    ([, { placement, boundTo }]) => placement !== undefined || boundTo !== undefined,
+  )
   if (placed.length === 0) return reports
   const nodeOfCpu = placed.some(([, record]) => isPinnedOnly(record))
     ? await nodesOfCpus(host, signal)
@@ -28,12 +30,13 @@ function isPinnedOnly({ placement = {}, isAdopted }: InstanceRecord): boolean {
   return isAdopted !== true && placement.nodes === undefined && placement.pins !== undefined
 }
 
-/** For each vCPU; undefined for a guest that may be anywhere, and for one that was not given its place by this host. */
+/** For each vCPU; undefined for a guest that may be anywhere. */
 function hostNodesOf(
   record: InstanceRecord,
   nodeOfCpu: ReadonlyMap<number, number>,
 ): readonly number[] | undefined {
-  const { placement: { nodes, pins = [] } = {} } = record
+  const { boundTo, placement: { nodes, pins = [] } = {} } = record
+  if (boundTo !== undefined) return boundTo
   if (nodes !== undefined) {
     const found: number[] = []
     for (const { hostNode, vcpus } of nodes) for (const vcpu of vcpus) found[vcpu] = hostNode
