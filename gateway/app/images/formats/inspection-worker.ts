@@ -1,9 +1,9 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { isFailure } from '#common/errors.ts'
 import type { Sample, WantedFormat } from './format.ts'
 import { inspectContent } from './inspect.ts'
 
-/** The input of this thread, and its only output, after which it ends. */
+/** What this thread is given, one after the other; it answers each. */
 export interface InspectionTask {
   readonly wanted: WantedFormat
   readonly head: Uint8Array
@@ -12,11 +12,10 @@ export interface InspectionTask {
 }
 export type InspectionAnswer = { readonly virtualSizeBytes: number } | { readonly refused: string }
 
-const { wanted, head, tail, sizeBytes } = workerData as InspectionTask
-const sample: Sample = { head: Buffer.from(head), tail: Buffer.from(tail), sizeBytes }
-parentPort?.postMessage(answer())
+parentPort?.on('message', (task: InspectionTask) => parentPort?.postMessage(answerTo(task)))
 
-function answer(): InspectionAnswer {
+function answerTo({ wanted, head, tail, sizeBytes }: InspectionTask): InspectionAnswer {
+  const sample: Sample = { head: Buffer.from(head), tail: Buffer.from(tail), sizeBytes }
   try {
     return { virtualSizeBytes: inspectContent(wanted, sample) }
   } catch (error) {
