@@ -253,7 +253,9 @@ export class Cloud implements AsyncDisposable {
     )
   }
 
-  #process(program: Program, kind: 'gateway' | 'cell' | 'host'): CloudProcess {
+  #process(planned: Program, kind: 'gateway' | 'cell' | 'host'): CloudProcess {
+    const isUnwired = kind !== 'cell' && this.#options.unwired?.includes(kind) === true
+    const program = isUnwired ? { ...planned, wires: [] } : planned
     const isOutside = kind !== 'host' && this.#options.outside?.includes(kind) === true
     const logFile = join(this.foundation.directory, `${program.name}.log`)
     return this.#owned.use(new CloudProcess(program, isOutside, logFile))

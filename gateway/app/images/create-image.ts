@@ -40,8 +40,8 @@ export async function createImage(
   const now = new Date(images.clock.now())
   try {
     await images.db.transaction(async (tx) => {
-      await chargeImage(tx, fields.owner, images.limits)
       await insertImage(tx, { id, fields, now })
+      await chargeImage(tx, fields.owner, images.limits)
     })
   } catch (error) {
     if (isDuplicate(error))

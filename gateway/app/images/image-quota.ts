@@ -9,13 +9,13 @@ export interface ImageLimits {
 }
 
 /**
- * Throws `over-quota` when one image more is too many for the project. No other request adds an image to the project
- * until the transaction ends.
+ * Throws `over-quota` when the image that the transaction has just added is one too many for the project. No other request
+ * adds an image to the project until the transaction ends, which should be soon: what else it does comes before.
  */
 export async function chargeImage(tx: Tx, projectId: string, limits: ImageLimits): Promise<void> {
   await holdProject(tx, projectId)
   const { images } = await imageUsage(tx, projectId)
-  refuseOver('image_count_total', projectId, { limit: limits.images, used: images, delta: 1 })
+  refuseOver('image_count_total', projectId, { limit: limits.images, used: images - 1, delta: 1 })
 }
 
 /** The same for the bytes of a content, staged ones included. */

@@ -128,7 +128,8 @@ export function wantedFormat(
 
 /**
  * Afterwards what was received is the image's, or staged for it. The row of the content is held while its file gets
- * its name, so that no collection can fall between. Throws `over-quota`, and `conflict` when the image is lost.
+ * its name, so that no collection can fall between; that of the project is not, since all its uploads would wait for the
+ * disk. Throws `over-quota`, and `conflict` when the image is lost.
  */
 export async function keepContent(
   images: Images,
@@ -143,11 +144,11 @@ export async function keepContent(
 ): Promise<void> {
   try {
     await images.db.transaction(async (tx) => {
+      await countContent(tx, content.sha256)
+      await incoming.keep(content.sha256)
       if (!upload.isUncharged) await chargeBytes(tx, upload.owner, images.limits, content.sizeBytes)
       const now = new Date(images.clock.now())
       if (!(await finishUpload(tx, upload, content, now))) throw lost(upload)
-      await countContent(tx, content.sha256)
-      await incoming.keep(content.sha256)
     })
   } catch (error) {
     // Some stores have it under its name from the flush on.

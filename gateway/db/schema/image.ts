@@ -63,6 +63,8 @@ export const images = mysqlTable(
     index('images_by_server').on(t.snapshotOf),
     index('images_by_instance').on(t.instanceUuid, t.createdAt),
     index('images_by_owner').on(t.owner, t.createdAt),
+    // With all that the usage of a project is counted from.
+    index('images_usage').on(t.owner, t.changesOf, t.snapshotFor, t.status, t.sizeBytes),
     index('images_by_visibility').on(t.visibility, t.createdAt),
     index('images_by_name').on(t.name),
     index('images_by_upload').on(t.uploadExpiresAt),

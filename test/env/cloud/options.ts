@@ -17,6 +17,8 @@ export interface CloudOptions {
   readonly compute?: Readonly<Record<string, string>>
   /** Which programs run as processes of their own. */
   readonly outside?: readonly ('gateway' | 'cell')[]
+  /** Programs that no test kills or cuts off: without wires to the services they are faster. */
+  readonly unwired?: readonly ('gateway' | 'host')[]
   /** Other services than those of the whole run: to kill them. */
   readonly services?: TestServices
 }

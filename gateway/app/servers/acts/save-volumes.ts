@@ -78,9 +78,9 @@ async function recordImage(
     properties: { ...properties, ...mapping },
   }
   await images.db.transaction(async (tx) => {
-    await chargeImage(tx, owner, images.limits)
     await insertImage(tx, { id: imageId, fields, now: new Date(images.clock.now()) })
     await also(tx)
+    await chargeImage(tx, owner, images.limits)
   })
 }
 

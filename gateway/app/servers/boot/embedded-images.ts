@@ -18,7 +18,6 @@ export function embeddedImages(images: Images): ServerImages {
       const { imageId, owner, name, minDiskGb, minRamMb, properties } = order
       const { diskFormat = null, visibility = 'private', isProtected = false } = order
       const isPartOfMove = order.purpose === COPY_OF_MOVE || order.changesOf !== undefined
-      if (!isPartOfMove) await chargeImage(tx, owner, images.limits)
       const fields = {
         name,
         visibility,
@@ -34,6 +33,7 @@ export function embeddedImages(images: Images): ServerImages {
       } as const
       await insertImage(tx, { id: imageId, fields, now: new Date(images.clock.now()) })
       await markSnapshot(tx, imageId, order)
+      if (!isPartOfMove) await chargeImage(tx, owner, images.limits)
     },
     async withdraw(tx, imageId) {
       const image = await findImage(tx, imageId)

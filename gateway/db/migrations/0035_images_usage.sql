@@ -1,0 +1,1 @@
+CREATE INDEX `images_usage` ON `images` (`owner`,`changes_of`,`snapshot_for`,`status`,`size`);
