@@ -94,7 +94,10 @@ export async function endCellRecovery(
   return true
 }
 
-/** The servers that were taken from the lost cell and are in none, at most `max`, and those that the operation has begun to build. */
+/**
+ * The servers that were taken from the lost cell and are in none, at most `max`, and those that the operation has begun to
+ * build; those that no cell took when this or another recovery tried are among them.
+ */
 export async function serversOfRecovery(
   db: Executor,
   cellId: string,
@@ -112,6 +115,23 @@ export async function serversOfRecovery(
         inArray(drainMoves.state, ['starting', 'moving']),
       ),
     )
+  const refused = db.orm
+    .select({ id: drainMoves.serverId })
+    .from(drainMoves)
+    .innerJoin(operations, eq(operations.id, drainMoves.operationId))
+    .where(
+      and(
+        eq(operations.kind, CELL_RECOVERY),
+        eq(operations.subjectId, cellId),
+        eq(drainMoves.state, 'waiting'),
+      ),
+    )
+  // Its mapping has named other cells since the lost one.
+  const isRefused = and(
+    isNull(instanceMappings.cellId),
+    eq(vmState, 'error'),
+    inArray(instanceMappings.serverId, refused),
+  )
   const rows = await db.orm
     .select({
       ...{ id, name, vmState, fault, volumes, projectId: serverIndex.projectId },
@@ -124,7 +144,11 @@ export async function serversOfRecovery(
     .innerJoin(serverIndex, eq(serverIndex.serverId, instanceMappings.serverId))
     .where(
       and(
-        or(isLost, operationId === null ? undefined : inArray(instanceMappings.serverId, begun)),
+        or(
+          isLost,
+          isRefused,
+          operationId === null ? undefined : inArray(instanceMappings.serverId, begun),
+        ),
         eq(instanceMappings.isDeleting, false),
         isNull(serverIndex.deletedAt),
       ),

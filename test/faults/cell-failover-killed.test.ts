@@ -249,6 +249,16 @@ async function expectWhole(it: World, before: number): Promise<void> {
 const failOverAfter = (recoverAfterS: number | null) =>
   env.db.orm.update(cellMappings).set({ recoverAfterS }).where(eq(cellMappings.id, north.id))
 
+/** Afterwards the gateway is about to let the cell fail over, while it deletes a server there. */
+async function loseNorth(core: RunningCompute, { ids }: World): Promise<void> {
+  await north.vanish()
+  await waitFor('the cell to be unreachable', () => core.cells.isUnreachable(north.id), LIMIT_MS)
+  const leaving = { serverId: ids.leaving, operationId: newId<string>(), requester: null }
+  const start = { subject: ids.leaving, params: leaving, work: work() }
+  await core.sagas.start(deleteServerSaga, start)
+  await failOverAfter(1)
+}
+
 /** How many commits there were: fewer than asked for where the failover was over before. */
 async function trial(death: Omit<Death, 'counts'>): Promise<number> {
   const before = (await recoveries()).length
@@ -259,16 +269,7 @@ async function trial(death: Omit<Death, 'counts'>): Promise<number> {
   {
     await using doomed = await gateway(killed, env.cells)
     it = await world(doomed.core)
-    await north.vanish()
-    await waitFor(
-      'the cell to be unreachable',
-      () => doomed.core.cells.isUnreachable(north.id),
-      LIMIT_MS,
-    )
-    const leaving = { serverId: it.ids.leaving, operationId: newId<string>(), requester: null }
-    const start = { subject: it.ids.leaving, params: leaving, work: work() }
-    await doomed.core.sagas.start(deleteServerSaga, start)
-    await failOverAfter(1)
+    await loseNorth(doomed.core, it)
     killed.arm({ ...death, counts: COUNTS })
     over = failedOver(it, before)
     await Promise.race([killed.died, over])
@@ -293,6 +294,29 @@ test.each(TRIALS)(
       north.appear()
       throw error
     }
+  },
+  TRIAL_MS,
+)
+
+test(
+  'a server that no cell takes at first is not given up',
+  async () => {
+    const before = (await recoveries()).length
+    await failOverAfter(null)
+    await using running = await gateway(env.db, env.cells)
+    const it = await world(running.core)
+    let refusals = 0
+    south.decide = ({ operation }) => {
+      if (operation.serverId !== it.ids.plain || refusals > 0) return 'accepted'
+      refusals += 1
+      return 'refused'
+    }
+    await loseNorth(running.core, it)
+
+    await failedOver(it, before)
+
+    expect(refusals).toBe(1)
+    expect((await recoveries()).filter(({ state }) => state === 'done')).toHaveLength(before + 1)
   },
   TRIAL_MS,
 )
