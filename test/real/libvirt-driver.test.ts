@@ -69,7 +69,10 @@ describe.skipIf(why !== undefined)(
       test('an adopted guest supports the acts that leave its disks and devices unchanged', async () => {
         const id = await defineForeignGuest((...args) => harness.virsh(...args))
         const spec = instanceSpec(guest, { id })
+        await harness.virsh('vcpupin', id, '0', '0', '--live')
         await driver.adopt!.adopt(spec, signal())
+        const [report] = (await driver.list(signal())).filter((each) => each.id === id)
+        expect(report).toMatchObject({ hostNodes: [0] })
 
         await driver.pause!.pause(id, signal())
         await driver.pause!.unpause(id, signal())
