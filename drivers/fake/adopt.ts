@@ -9,7 +9,10 @@ export function fakeAdopt(host: FakeHost): Adopt {
   return {
     unmanagedGuests: (signal) =>
       host.faulty('unmanagedGuests', undefined, signal, () =>
-        [...host.unmanagedGuests.values()].map(({ hostNodes: _, ...guest }) => guest),
+        [...host.unmanagedGuests.values()].map((guest) => {
+          const { hostNodes: _bound, ...shown } = guest
+          return shown
+        }),
       ),
     adopt: (spec, signal) =>
       host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
