@@ -92,20 +92,28 @@ describe.skipIf(why !== undefined)(
         await volumes.create({ ...copy, bytes: 16 * MIB, from }, signal())
         expect(await digestOf(copy, 4)).toBe(written)
 
-        // The guest stalls and goes on; what asks the store meanwhile ends in time, and other work goes on.
-        await ceph.killStore()
+        // The guest writes over and over, stalls in the middle and goes on; what asks the store meanwhile ends in time, and other
+        // work goes on.
         await printed(
           here,
           spec,
-          'test -e /tmp/begun || { touch /tmp/begun; { dd if=/tmp/x of=/dev/vdb bs=64k seek=64 conv=fsync && echo all >/tmp/done; } >/dev/null 2>&1 & }; echo begun',
+          'test -e /tmp/begun || { touch /tmp/begun; { n=0; until test -e /tmp/end; do dd if=/tmp/x of=/dev/vdb bs=64k seek=64 conv=fsync && n=$((n+1)) && echo $n >/tmp/rounds; done; echo all >/tmp/done; } >/dev/null 2>&1 & }; echo begun',
         )
+        const rounds = async () =>
+          Number(await printed(here, spec, 'cat /tmp/rounds 2>/dev/null || echo 0'))
+        const poll = { timeout: 120_000 }
+        await expect.poll(rounds, poll).toBeGreaterThan(0)
+        await ceph.killStore()
+        const stalledAt = await rounds()
         const listed = volumes.list(store, signal())
         await expect(listed).rejects.toMatchObject({ kind: 'unavailable' })
         expect(await here.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
-        expect(await printed(here, spec, 'cat /tmp/done 2>/dev/null || echo waits')).toBe('waits')
+        expect(await rounds()).toBe(stalledAt)
         await ceph.startStore()
-        const isDone = () => printed(here, spec, 'cat /tmp/done 2>/dev/null || echo waits')
-        await expect.poll(isDone, { timeout: 120_000 }).toBe('all')
+        await expect.poll(rounds, poll).toBeGreaterThan(stalledAt)
+        const isDone = () =>
+          printed(here, spec, 'touch /tmp/end; cat /tmp/done 2>/dev/null || echo no')
+        await expect.poll(isDone, poll).toBe('all')
 
         expect(await readBack(here, spec, 4)).toBe(rewritten)
         await volumes.detach(spec.id, wanted.attachmentId, signal())
