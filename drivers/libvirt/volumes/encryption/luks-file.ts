@@ -95,7 +95,9 @@ export async function copyNode(from: DiskNode, to: DiskNode, signal: AbortSignal
           '--target-image-opts',
           nodeOptions(to, 'to'),
         )
-    await qemuImgOnDisk(['convert', '-q', ...secrets, ...source, ...target], signal)
+    const args = ['convert', '-q', ...secrets, ...source, ...target]
+    // What is left of a process that has died would keep the target open, or write one that is made again.
+    await qemuImgOnDisk(args, signal, { endsWithUs: true })
   })
 }
 

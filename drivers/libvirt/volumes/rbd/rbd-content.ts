@@ -28,7 +28,7 @@ import {
   specOf,
   volumeImage,
 } from './rbd-images.ts'
-import { BASE, removeImage } from './rbd-remove.ts'
+import { BASE, removeImage, removePart } from './rbd-remove.ts'
 
 /** Reads go through each volume that one shows part of. */
 const DEPTH_MAX = 4
@@ -52,7 +52,7 @@ export async function makeVolume(work: RbdWork, spec: VolumeSpec, ask: Ask): Pro
   const image = names.volume(spec.id, encryption?.keyBits)
   const header = encryption === undefined ? 0 : headerBytes(encryption.keyBits)
   const part = names.part(image)
-  await removeImage(client, names, part, ask)
+  await removePart(client, names, part, ask)
   try {
     await fill(work, spec, part, ask)
     const { size } = (await imageInfo(client, part, ask))!
@@ -216,10 +216,12 @@ async function bringImage(
   const bytes = inSectors(await imageVirtualSize(path, format))
   const part = names.part(`${name}-${hostId}`)
   // What an earlier process left, and what one left that was removing it.
-  for (const each of [part, name]) await removeImage(client, names, each, ask)
+  await removePart(client, names, part, ask)
+  await removeImage(client, names, name, ask)
   try {
     await createEmpty(client, part, bytes, ask)
-    await copyInto({ path, format }, qemuTarget(client, part), ask.signal)
+    // What is left of a process that has died would keep the part open.
+    await copyInto({ path, format }, qemuTarget(client, part), ask.signal, { endsWithUs: true })
     await rbd(client, ['snap', 'create', '--no-progress', specOf(client, part, BASE)], ask)
     await rbd(client, ['rename', specOf(client, part), specOf(client, name)], ask)
   } catch (error) {

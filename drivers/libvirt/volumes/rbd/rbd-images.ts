@@ -10,6 +10,7 @@ export type KeyBits = VolumeEncryption['keyBits']
 /** The usual one first. */
 const KEY_BITS = [256, 128] as const
 const LUKS = 'luks'
+const PART = '.part'
 
 /** The names of a cell's objects in a pool: who has made an object is known by its name alone. */
 export interface RbdNames {
@@ -18,6 +19,7 @@ export interface RbdNames {
   volume(id: VolumeId, keyBits?: KeyBits): string
   /** A volume or image while it is made. */
   part(name: string): string
+  isPart(name: string): boolean
   /** An image of the image service, of which volumes are copies that share its content. */
   image(sha256: string): string
 }
@@ -27,7 +29,8 @@ export function rbdNames({ cellId }: Pick<Owner, 'cellId'>): RbdNames {
   return {
     prefix,
     volume: (id, keyBits) => `${prefix}${id}${keyBits === undefined ? '' : `.${LUKS}${keyBits}`}`,
-    part: (name) => `${name}.part`,
+    part: (name) => `${name}${PART}`,
+    isPart: (name) => name.endsWith(PART),
     image: (sha256) => `${prefix}image-${sha256}`,
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { HostId, VolumeId } from '#common/ids.ts'
 import type { AttachmentSpec } from '../../../volumes.ts'
 import { type Ask, cephDo, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
@@ -58,6 +58,19 @@ export async function refuseWriters(
         detail: `clients of Ceph: ${writers.join(', ')}`,
       })
     await sleep(POLL_MS, undefined, { signal: ask.signal })
+  }
+}
+
+/** Tries again what is refused with `conflict`, as long as what has an image open may be a client that has died. */
+export async function onceReleased<T>(work: () => Promise<T>, { signal }: Ask): Promise<T> {
+  const deadline = performance.now() + DEAD_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isFailure(error, 'conflict') || performance.now() > deadline) throw error
+    }
+    await sleep(POLL_MS, undefined, { signal })
   }
 }
 

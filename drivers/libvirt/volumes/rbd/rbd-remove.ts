@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { isUuid, type VolumeId } from '#common/ids.ts'
 import { type Ask, EXIT, endedWith, type RbdClient, rbd, rbdJson } from './rbd-client.ts'
 import { imageInfo, type RbdNames, removeSnapshot, snapshotNames, specOf } from './rbd-images.ts'
+import { onceReleased } from './rbd-openers.ts'
 
 /** The snapshot of an image of the image service that volumes show. */
 export const BASE = 'base'
@@ -19,8 +20,18 @@ export async function removeVolume(
   const all = await rbdJson<readonly string[]>(client, ['ls', client.pool], ask)
   const plain = names.volume(id)
   for (const each of all.filter((name) => name === plain || name.startsWith(`${plain}.`)))
-    await removeImage(client, names, each, ask)
+    await (names.isPart(each) ? removePart : removeImage)(client, names, each, ask)
   await emptyTrash(client, names, ask)
+}
+
+/** The same as `removeImage` of a part, which a program may have had open that died with the process which made the part. */
+export async function removePart(
+  client: RbdClient,
+  names: RbdNames,
+  part: string,
+  ask: Ask,
+): Promise<void> {
+  await onceReleased(() => removeImage(client, names, part, ask), ask)
 }
 
 /** Afterwards the image is not there, nor the one that it alone has shown. */
