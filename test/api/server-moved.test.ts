@@ -83,6 +83,28 @@ test('a server is migrated to the other host, and back by a revert', async () =>
   await demo.delete(`${SERVERS}/${id}`)
 })
 
+test('a server that was resized has its new flavor still after the revert of a migration', async () => {
+  const { id } = await activeServer(cloud, demo)
+  const ramOf = async () =>
+    ((await showServer(demo, id, '2.47'))['flavor'] as { readonly ram: number }).ram
+  const before = await ramOf()
+  await act(demo, id, { resize: { flavorRef: cloud.catalog.small } })
+  await untilStatus(demo, id, 'VERIFY_RESIZE')
+  await act(demo, id, { confirmResize: null })
+  await untilStatus(demo, id, 'ACTIVE')
+  const resized = await ramOf()
+  expect(resized).toBeGreaterThan(before)
+
+  await act(admin, id, { migrate: null })
+  await untilStatus(demo, id, 'VERIFY_RESIZE')
+  await act(demo, id, { revertResize: null })
+  await untilStatus(demo, id, 'ACTIVE')
+
+  expect(await ramOf()).toBe(resized)
+  await expectInvariants(cloud)
+  await demo.delete(`${SERVERS}/${id}`)
+})
+
 test('a live migration is listed while it is under way, may be called off, and ends elsewhere', async () => {
   const { id } = await activeServer(cloud, demo)
   const own = await hostOf(id)

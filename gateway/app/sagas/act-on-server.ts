@@ -20,6 +20,7 @@ import {
   type PlannedAct,
   plannedAct,
   reservePlan,
+  settleMigration,
   settlePlan,
   withdrawPlan,
 } from './act-plan-effects.ts'
@@ -153,6 +154,7 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
     queueViews(tx, params.cellId, [view])
     const planned = plannedOf(params)
     if (planned !== undefined) await settlePlan(tx, planned)
+    if (params.act.name === 'migrate') await settleMigration(tx, params.serverId, params.act.flavor)
     queueServerRelease(tx, params.serverId, sagaId)
     return null
   },

@@ -76,6 +76,15 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await changeSpec(tx, serverId, { zone: plan.zone })
 }
 
+/** With the cell's word that a migration has begun: the flavor that the server has is the one to which a revert returns. */
+export async function settleMigration(
+  tx: Tx,
+  serverId: string,
+  flavor: BuildSpec['flavor'],
+): Promise<void> {
+  await changeSpec(tx, serverId, { flavor })
+}
+
 /** Only the properties that the rebuild changes: all others may have been changed since the rebuild began. */
 function rebuiltSpec(
   now: BuildSpec,
