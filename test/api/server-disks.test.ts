@@ -181,6 +181,7 @@ describe('rebuilding', () => {
       'OS-DCF:diskConfig': 'MANUAL',
     }
 
+    for (const host of cloud.hosts) host.fail({ method: 'rebuild', effect: { do: 'hang' } })
     const answer = await act(demo, id, { rebuild }, { version: '2.93' })
 
     expect(answer.status).toBe(202)
@@ -193,6 +194,7 @@ describe('rebuilding', () => {
       'OS-EXT-SRV-ATTR:hostname': hostname,
       'OS-EXT-STS:task_state': 'rebuilding',
     })
+    noFaults()
     const server = await untilStatus(demo, id, 'ACTIVE')
     expect(server).toMatchObject({ name: 'after', addresses, metadata: { a: 'b' } })
     const log = await act(demo, id, { 'os-getConsoleOutput': {} })
@@ -203,8 +205,7 @@ describe('rebuilding', () => {
     const plain = await act(demo, id, { rebuild: { imageRef: cloud.catalog.image } })
     expect(plain.body['server']).toHaveProperty(['OS-DCF:diskConfig'], 'MANUAL')
     expect(Object.keys(plain.body['server'] as Server)).not.toContain('description')
-    await untilSettled(cloud, id)
-    expect((await showServer(demo, id)).status).toBe('SHUTOFF')
+    expect((await untilSettled(cloud, id)).status).toBe('SHUTOFF')
     expect(await actionsOf(id)).toEqual(['rebuild', 'stop', 'rebuild', 'create'])
     await deleteServer(demo, id)
   })
