@@ -1,3 +1,4 @@
+import { Failure } from '#common/errors.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 import type { DomainSubject } from '../instance-record.ts'
 import { type AttachedVolume, targetsAfter, volumeDisk } from '../volumes/volume-device.ts'
@@ -25,9 +26,12 @@ const PREFIXES: Readonly<Record<DiskBus, string>> = {
   sata: 'sd',
   scsi: 'sd',
 }
-const LETTERS = 'abcde'
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-/** The disks of a domain: the first is what it boots from, unless it is in rescue; a volume may be the first. */
+/**
+ * The disks of a domain: the first is what it boots from, unless it is in rescue; a volume may be the first. A stable rescue
+ * disk is the last, and the others have the names that they have without it.
+ */
 export function diskElements({
   subject,
   options,
@@ -50,12 +54,13 @@ export function diskElements({
       limits,
     }),
   )
-  // A rescue may take one of the names.
-  const targets = targetsAfter(own.length + (rescue === undefined && root === undefined ? 0 : 1))
+  const targets = targetsAfter(first + own.length)
   const others = volumes.filter((volume) => volume !== root && volume.isLeaving !== true)
+  const before = first + own.length + others.length
+  const isBooted = rescue === undefined
   return [
-    ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
-    ...(root === undefined ? [] : [volumeDisk(root, 'vda')]),
+    ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, before)),
+    ...(root === undefined ? [] : [volumeDisk(root, 'vda', isBooted)]),
     ...ownDisks,
     ...others.map((volume, index) => volumeDisk(volume, targets[index]!)),
     ...(configDrive === undefined ? [] : [cdrom(configDrive)]),
@@ -65,16 +70,19 @@ export function diskElements({
 function rescueElements(
   { kind, bus, isStable }: RescueDevice,
   path: string,
-  ownDisks: number,
+  before: number,
 ): XmlElement[] {
   // The config drive has the first name on the IDE bus.
-  const taken = bus === 'virtio' && isStable ? ownDisks : bus === 'ide' ? 1 : 0
+  const taken = bus === 'virtio' && isStable ? before : bus === 'ide' ? 1 : 0
+  const letter = LETTERS[taken]
+  if (letter === undefined)
+    throw new Failure('conflict', 'The instance has as many disks as a guest can have.')
   const drive = element(
     'disk',
     { type: 'file', device: kind },
     element('driver', { name: 'qemu', type: 'qcow2' }),
     element('source', { file: path }),
-    element('target', { dev: `${PREFIXES[bus]}${LETTERS[taken]}`, bus }),
+    element('target', { dev: `${PREFIXES[bus]}${letter}`, bus }),
     element('boot', { order: 1 }),
     kind === 'cdrom' ? element('readonly') : undefined,
   )

@@ -49,7 +49,7 @@ describe('domainXml()', () => {
     expect(JSON.stringify(rest)).not.toContain('evil')
   })
 
-  test('volumes are named after all own disks, and in rescue after its disk, too', () => {
+  test('volumes are named after all own disks; a rescue disk comes first, or last if it is stable', () => {
     const ids = [newId<VolumeId>(), newId<VolumeId>()]
     const volumes = ids.map((id) => ({
       ...{ id, store: 'store', attachmentId: newId<AttachmentId>(), path: `/pool/${id}` },
@@ -61,12 +61,51 @@ describe('domainXml()', () => {
       const disks = elementsAt(tree, 'domain', 'devices', 'disk')
       const names = disks.map((disk) => attributeAt(disk, 'dev', 'target'))
       expect(new Set(names).size).toBe(names.length)
-      return ids.map((id) => names[disks.findIndex((disk) => textAt(disk, 'serial') === id)])
+      const booted = disks.findIndex((disk) => elementsAt(disk, 'boot').length > 0)
+      const own = ids.map((id) => names[disks.findIndex((disk) => textAt(disk, 'serial') === id)])
+      return [names[booted], ...own]
     }
 
-    expect(namesIn()).toEqual(['vdd', 'vde'])
-    expect(namesIn({})).toEqual(['vde', 'vdf'])
-    expect(namesIn({ hw_rescue_bus: 'virtio' })).toEqual(['vde', 'vdf'])
+    expect(namesIn()).toEqual(['vda', 'vdd', 'vde'])
+    expect(namesIn({})).toEqual(['vda', 'vde', 'vdf'])
+    expect(namesIn({ hw_rescue_bus: 'virtio' })).toEqual(['vdf', 'vdd', 'vde'])
+  })
+
+  test('a guest that starts from a volume keeps all its disks in a rescue, and does not start from them', () => {
+    const volume = (isRoot: boolean) => {
+      const id = newId<VolumeId>()
+      const how = { isReadOnly: false, isShared: false, ...(isRoot && { isRoot: true as const }) }
+      return {
+        id,
+        store: 'store',
+        attachmentId: newId<AttachmentId>(),
+        path: `/pool/${id}`,
+        ...how,
+      }
+    }
+    const volumes = [volume(false), volume(true)]
+    const disksIn = (rescue?: Readonly<Record<string, string>>) => {
+      const device = rescue && rescueDevice(rescue)
+      const tree = treeOf(instanceSpec(image, { flavor }), { volumes, rescue: device })
+      return elementsAt(tree, 'domain', 'devices', 'disk').map((disk) => [
+        attributeAt(disk, 'dev', 'target'),
+        attributeAt(disk, 'file', 'source')!.split('/').at(-1),
+        elementsAt(disk, 'boot').length,
+      ])
+    }
+    const [data, root] = volumes.map(({ id }) => id)
+    const own = [
+      ['vdb', 'ephemeral.qcow2', 0],
+      ['vdc', 'swap.qcow2', 0],
+      ['vdd', data, 0],
+    ]
+
+    expect(disksIn()).toEqual([['vda', root, 1], ...own])
+    const usual = [['vda', root, 0], ...own]
+    const virtio = { hw_rescue_device: 'disk', hw_rescue_bus: 'virtio' }
+    expect(disksIn(virtio)).toEqual([['vde', 'rescue.qcow2', 1], ...usual])
+    const cdrom = { hw_rescue_device: 'cdrom', hw_rescue_bus: 'sata' }
+    expect(disksIn(cdrom)).toEqual([['sda', 'rescue.qcow2', 1], ...usual])
   })
 
   test('a volume is read-only and shared as it is attached', () => {

@@ -27,8 +27,11 @@ export interface AttachedVolume extends AttachmentSpec, VolumeSource {
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
 
-/** The disk of a volume. Its alias names the attachment, and its serial number the volume. */
-export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
+/**
+ * The disk of a volume. Its alias names the attachment, and its serial number the volume. `isBooted`: its guest starts from
+ * it if it is the first.
+ */
+export function volumeDisk(volume: AttachedVolume, target: string, isBooted = true): XmlElement {
   const { id, attachmentId, isReadOnly, isShared, isRoot } = volume
   return element(
     'disk',
@@ -40,7 +43,7 @@ export function volumeDisk(volume: AttachedVolume, target: string): XmlElement {
     isShared ? element('shareable') : undefined,
     element('serial', {}, id),
     element('alias', { name: aliasOf(attachmentId) }),
-    isRoot === true ? element('boot', { order: 1 }) : undefined,
+    isRoot === true && isBooted ? element('boot', { order: 1 }) : undefined,
   )
 }
 
