@@ -178,9 +178,10 @@ export interface DiskImage extends AsyncDisposable {
 
 export interface Rebuild {
   /**
-   * Afterwards the instance has disks made again from the spec's image, and what the spec says; its interfaces stay.
-   * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image,
-   * `conflict` for an instance that starts from a volume.
+   * Afterwards the instance has disks made again from the spec's image, and what the spec says; its interfaces and volumes
+   * stay. A volume that it starts from keeps its size, and its content unless it is to be reimaged; while that is half
+   * written, no guest gets it. A failure before the old disks are given up leaves it as it was. Throws `not-found`; `invalid`
+   * for the image, also for one that is larger than the volume; `conflict` while another guest has the volume.
    */
   rebuild(spec: InstanceSpec, how: RebuildOptions, signal: AbortSignal): Promise<void>
 }
@@ -190,6 +191,8 @@ export interface RebuildOptions {
   readonly keepsEphemeral: boolean
   /** False: the guest is off afterwards. */
   readonly runs: boolean
+  /** The volume that it starts from gets the content of the image; absent: it keeps its own, or there is none. */
+  readonly reimages?: boolean
 }
 
 /** Each may be repeated. Interfaces and config drive stay as they are. */

@@ -1,3 +1,4 @@
+import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { ImageSpec } from './driver.ts'
 
@@ -5,7 +6,8 @@ export interface Rescue {
   /**
    * Afterwards the guest runs from a disk of its own made from the rescue image, and finds its usual disks beside
    * it. An instance in rescue stays as it is. After a failure other than `unavailable` it is as it was before. Throws
-   * `conflict` for an instance that starts from a volume.
+   * `invalid` for an instance that starts from a volume if the image does not say what device the rescue disk is to be
+   * (`RESCUE_DEVICE`).
    */
   rescue(id: InstanceId, spec: RescueSpec, signal: AbortSignal): Promise<void>
   /** Afterwards the guest runs from its usual disks, and nothing of the rescue is left. */
@@ -20,4 +22,19 @@ export interface RescueSpec {
   readonly graceMs: number
   /** The password for the administrator of the rescued guest; null: that of the image. */
   readonly adminPassword: string | null
+}
+
+/**
+ * By which an image says that the rescue disk is one more beside the others, which keep their order. Nova asks for both of a
+ * server that starts from a volume, and for one of them of any other.
+ */
+export const RESCUE_DEVICE = ['hw_rescue_device', 'hw_rescue_bus'] as const
+
+/** Throws `invalid` for an image that rescues no instance which starts from a volume. */
+export function refuseUnstable(id: InstanceId, image: ImageSpec): void {
+  if (RESCUE_DEVICE.every((name) => name in image.properties)) return
+  throw new Failure(
+    'invalid',
+    `Instance ${id} starts from a volume, and image ${image.id} does not have both ${RESCUE_DEVICE.join(' and ')}.`,
+  )
 }

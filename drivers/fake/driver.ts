@@ -145,6 +145,11 @@ function inventoryOf(settings: FakeSettings): HostInventory {
       topology: { sockets: 1, cores: vcpus, threads: 1 },
     },
     imageFormats: ['qcow2', 'raw'],
-    traits: ['COMPUTE_NODE', 'COMPUTE_IMAGE_TYPE_QCOW2', 'COMPUTE_IMAGE_TYPE_RAW'],
+    traits: [
+      'COMPUTE_NODE',
+      'COMPUTE_RESCUE_BFV',
+      'COMPUTE_IMAGE_TYPE_QCOW2',
+      'COMPUTE_IMAGE_TYPE_RAW',
+    ],
   }
 }

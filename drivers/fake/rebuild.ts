@@ -1,21 +1,24 @@
 import type { Rebuild } from '../driver.ts'
-import type { Rescue } from '../rescue.ts'
+import { type Rescue, refuseUnstable } from '../rescue.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { hardwareOf, refuseRealImage } from './spawn.ts'
-import { refuseRootVolume } from './volumes.ts'
+import { rootVolumeOf } from './volumes.ts'
 
 export function fakeRebuild(host: FakeHost): Rebuild {
   return {
-    async rebuild(spec, { runs }, signal) {
+    async rebuild(spec, { runs, reimages = false }, signal) {
       refuseRealImage(spec.image)
       await host.changeSlowly('rebuild', spec.id, signal, () => {
         const { displayName, hostname } = spec
         const before = host.guests.get(spec.id)
-        refuseRootVolume(before)
+        const root = rootVolumeOf(before)
+        if (root !== undefined && reimages)
+          host.volumeFolder?.reimage(root.id, root.attachmentId, spec.image)
         const hardware = { ...hardwareOf(spec), macAddresses: before.hardware.macAddresses }
         const guest = { ...before, displayName, hardware, image: spec.image.name }
-        const line = `rebuilt ${displayName} (${hostname}) from image ${spec.image.name}`
+        const from = root === undefined || reimages ? `image ${spec.image.name}` : 'its volume'
+        const line = `rebuilt ${displayName} (${hostname}) from ${from}`
         host.guests.put(withEvent(guest, runs ? 'running' : 'shutdown', line))
       })
     },
@@ -28,8 +31,8 @@ export function fakeRescue(host: FakeHost): Rescue {
       refuseRealImage(image)
       return host.change('rescue', id, signal, () => {
         const guest = host.guests.get(id)
-        refuseRootVolume(guest)
         if (guest.isRescued === true) return
+        if (rootVolumeOf(guest) !== undefined) refuseUnstable(id, image)
         host.guests.put({ ...guest, isRescued: true })
         host.setPower(id, 'running', `rescued with image ${image.name}`)
       })

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { AttachmentId, HostId, InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
-import type { Owner } from '../driver.ts'
+import type { ImageFile, Owner } from '../driver.ts'
 import type { Keyring } from '../keyring.ts'
 import { storeIdentity } from '../store-identity.ts'
 import type { VolumeReport } from '../volumes.ts'
@@ -151,6 +151,28 @@ export class VolumeFolder {
     if (this.openers(id).length > 0) throw new Failure('conflict', `A guest has volume ${id} open.`)
     if (!snapshots.includes(snapshot))
       throw new Failure('not-found', `Snapshot ${snapshot} could not be found in its store.`)
+  }
+
+  /**
+   * There is no content to change. Throws `not-found`; `conflict` while another guest has the volume open, and for an encrypted
+   * one without its key; `invalid` for an image that is larger.
+   */
+  reimage(
+    id: VolumeId,
+    attachment: AttachmentId,
+    image: Pick<ImageFile, 'id' | 'sizeBytes'>,
+  ): void {
+    const { bytes } = this.get(id)
+    this.unlock(id)
+    const others = readdirSync(join(this.#folderOf(id), 'openers')).filter(
+      (name) => name !== attachment,
+    )
+    if (others.length > 0) throw new Failure('conflict', `Another guest has volume ${id} open.`)
+    if (image.sizeBytes > bytes)
+      throw new Failure(
+        'invalid',
+        `Image ${image.id} needs a disk of ${image.sizeBytes} bytes; volume ${id} has ${bytes}.`,
+      )
   }
 
   /** Whose guests have the volume open, which is there. */

@@ -164,9 +164,14 @@ export function openVolumes(
   }
 }
 
-/** Throws `conflict` for a guest that starts from a volume, whose disk cannot be made from an image. */
+/** The volume from which the guest starts; undefined: it has a disk of its own. */
+export function rootVolumeOf(guest: FakeGuest): FakeAttachment | undefined {
+  return volumesOf(guest).find(({ isRoot }) => isRoot === true)
+}
+
+/** Throws `conflict` for a guest that starts from a volume, and has no disk of its own that could be saved. */
 export function refuseRootVolume(guest: FakeGuest): void {
-  const root = volumesOf(guest).find(({ isRoot }) => isRoot === true)
+  const root = rootVolumeOf(guest)
   if (root === undefined) return
   throw new Failure('conflict', `Instance ${guest.id} starts from volume ${root.id}.`)
 }

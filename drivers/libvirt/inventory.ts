@@ -96,7 +96,7 @@ function featuresOf(cpu: XmlTree): readonly string[] {
 function traitsOf(virtType: VirtType, features: readonly string[]): readonly string[] {
   const cpu = virtType === 'kvm' ? features.flatMap((name) => CPU_TRAITS[name] ?? []) : []
   const images = IMAGE_FORMATS.map((format) => `COMPUTE_IMAGE_TYPE_${format.toUpperCase()}`)
-  return ['COMPUTE_NODE', ...images, ...cpu]
+  return ['COMPUTE_NODE', 'COMPUTE_RESCUE_BFV', ...images, ...cpu]
 }
 
 async function diskGbOf(folder: string): Promise<number> {

@@ -1,7 +1,8 @@
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { writeConfigDrive } from '../config-drive.ts'
-import type { Rescue, RescueSpec } from '../rescue.ts'
+import { type Rescue, type RescueSpec, refuseUnstable } from '../rescue.ts'
+import { startsFromVolume } from '../volumes.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
@@ -19,7 +20,6 @@ import { cutPower, isOff, powerOff, powerOn } from './power.ts'
 import { defineDomain, getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { hideFiles } from './spawn.ts'
-import { refuseRootVolume } from './volumes/attach.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 
 const TAKE_BACK_MS = 60_000
@@ -45,13 +45,13 @@ async function rescue(
   signal: AbortSignal,
 ): Promise<void> {
   imageFormat(spec.image)
-  await refuseRootVolume(host, id)
   const device = rescueDevice(spec.image.properties)
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
   const files = filesOf(host, id)
   if (await bootsFrom(host, domain, files.rescue.disk, signal))
     return powerOn(host, id, domain, signal)
   const usual = withoutRescue(await getInstanceRecord(host, id))
+  if (startsFromVolume(usual)) refuseUnstable(id, spec.image)
   const ran = !(await isOff(host, domain, signal))
   const hasConfigDrive = spec.configDrive !== undefined
   const { sha256: imageSha256 } = spec.image

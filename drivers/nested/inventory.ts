@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
+import { isOlder } from '../api-version.ts'
 import type { HostInventory } from '../driver.ts'
+import { ROOT_RESCUE_SINCE } from './compute/compute-versions.ts'
 import type { NestedHost } from './host.ts'
 
 /** Of what `GET /limits` answers, what the driver reads. -1: no limit. */
@@ -64,7 +66,11 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
       topology: { sockets: 1, cores: vcpus, threads: 1 },
     },
     imageFormats: settings.imageFormats,
-    traits: ['COMPUTE_NODE', ...settings.imageFormats.flatMap((format) => TRAITS[format] ?? [])],
+    traits: [
+      'COMPUTE_NODE',
+      ...(isOlder(newest, ROOT_RESCUE_SINCE) ? [] : ['COMPUTE_RESCUE_BFV']),
+      ...settings.imageFormats.flatMap((format) => TRAITS[format] ?? []),
+    ],
   }
 }
 

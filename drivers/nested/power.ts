@@ -3,14 +3,10 @@ import type { InstanceId } from '#common/ids.ts'
 import type { Pause, RebootKind, Suspend } from '../driver.ts'
 import type { CrashDump } from '../guest-diagnostics.ts'
 import type { Password } from '../password.ts'
-import type { Rescue } from '../rescue.ts'
+import { RESCUE_DEVICE, type Rescue, refuseUnstable } from '../rescue.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import {
-  type CloudServer,
-  isBusy,
-  powerStateOf,
-  refuseVolumeBacked,
-} from './compute/cloud-server.ts'
+import { type CloudServer, isBusy, isVolumeBacked, powerStateOf } from './compute/cloud-server.ts'
+import { ROOT_RESCUE_SINCE } from './compute/compute-versions.ts'
 import { getServer, idleServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
@@ -142,12 +138,22 @@ export function nestedRescue(host: NestedHost): Rescue {
       host.locks.runPreemptible(id, signal, async (lockSignal) => {
         const server = await idleServer(host, id, lockSignal)
         if (server.status === 'RESCUE') return
-        refuseVolumeBacked(server, id)
+        const isBacked = isVolumeBacked(server)
+        if (isBacked) refuseUnstable(id, image)
+        const what = 'a rescue of a server that starts from a volume'
+        const microversion = isBacked
+          ? await host.versions.need(ROOT_RESCUE_SINCE, what, lockSignal)
+          : undefined
         const rescue = {
-          rescue_image_ref: await host.images.ensure(image, lockSignal),
+          rescue_image_ref: await host.images.ensure(
+            image,
+            lockSignal,
+            isBacked ? RESCUE_DEVICE : [],
+          ),
           ...(adminPassword === null ? {} : { adminPass: adminPassword }),
         }
-        await actOnServer(host, server, { body: { rescue }, until: ['RESCUE'] }, lockSignal)
+        const act = { body: { rescue }, until: ['RESCUE'], ...(microversion && { microversion }) }
+        await actOnServer(host, server, act, lockSignal)
       }),
     unrescue: (id, signal) =>
       host.locks.run(id, signal, async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type ImageId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
-import type { AttachmentSpec } from '#drivers/volumes.ts'
+import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import type { AttachmentSpec, VolumeRef } from '#drivers/volumes.ts'
 import type { StoreLack } from '#openapi/wire/volume.ts'
 import { bytesOf, type VolumesWorld } from './volumes-world.ts'
 
@@ -180,10 +181,6 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       await refused(world.neighbour.volumes!.destroy(data, signal()), 'conflict')
       await refused(volumes().detach(spec.id, wanted[0]!.attachmentId, signal()), 'conflict')
       await refused(world.driver.snapshot!.take(spec.id, signal()), 'conflict')
-      const how = { keepsEphemeral: false, runs: true }
-      await refused(world.driver.rebuild!.rebuild({ ...spec, image }, how, signal()), 'conflict')
-      const rescue = { image, graceMs: 0, adminPassword: null }
-      await refused(world.driver.rescue!.rescue(spec.id, rescue, signal()), 'conflict')
       const flavor = { ...spec.flavor, id: 'small', rootGb: 0 }
       const resized = { runs: true, graceMs: 0 }
       await world.driver.resize!.resize({ ...spec, flavor }, resized, signal())
@@ -191,6 +188,77 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       expect(await volumes().attach(spec.id, wanted[1]!, signal())).toMatch(SECOND)
       await world.driver.destroy(spec.id, signal())
       expect(await reportOf(root)).toMatchObject({ bytes: root.bytes })
+    })
+
+    test('a guest that starts from a volume is rescued, with all its disks beside, and goes back', async () => {
+      const { image } = world.harness
+      const [root, data] = [await newVolume({ from: { image } }), await newVolume()]
+      const wanted = [attachment(root, { isRoot: true }), attachment(data)]
+      const spec = { ...instanceSpec(image), volumes: wanted }
+      spawned.set(spec.id, world.driver)
+      await world.driver.spawn(spec, signal())
+      const device = { hw_rescue_device: 'disk', hw_rescue_bus: 'virtio' }
+      const properties = { ...image.properties, ...device }
+      const rescue = { image: { ...image, properties }, graceMs: 0, adminPassword: null }
+      const { rescue: part } = world.driver
+
+      await refused(part!.rescue(spec.id, { ...rescue, image }, signal()), 'invalid')
+      for (const _ of [1, 2]) await part!.rescue(spec.id, rescue, signal())
+      for (const each of [root, data]) {
+        await refused(volumes().destroy(each, signal()), 'conflict')
+        await refused(world.neighbour.volumes!.destroy(each, signal()), 'conflict')
+      }
+      for (const _ of [1, 2]) await part!.unrescue(spec.id, signal())
+
+      expect(await volumes().attach(spec.id, wanted[1]!, signal())).toMatch(SECOND)
+      await part!.rescue(spec.id, rescue, signal())
+      await world.driver.destroy(spec.id, signal())
+      expect(await world.harness.leftovers(spec.id)).toEqual([])
+      expect(await reportOf(root)).toMatchObject({ bytes: root.bytes })
+    })
+
+    test('a rebuild gives the volume that a guest starts from new content, or leaves it, and it keeps its size', async () => {
+      const { image, content } = world.harness
+      const expected = await newVolume({ from: { image } })
+      const { bytes } = (await reportOf(expected))!
+      const from = { image }
+      const [root, data] = [await newVolume({ bytes, from }), await newVolume()]
+      const [old, other] = ['what was there', 'data']
+      await content?.write(root, old)
+      await content?.write(data, other)
+      const wanted = [attachment(root, { isRoot: true }), attachment(data)]
+      const spec = { ...instanceSpec(image), volumes: wanted }
+      spawned.set(spec.id, world.driver)
+      await world.driver.spawn(spec, signal())
+      const rebuilt = (reimages: boolean, asked = image) =>
+        world.driver.rebuild!.rebuild(
+          { ...spec, image: asked },
+          { keepsEphemeral: false, runs: false, reimages },
+          signal(),
+        )
+      const startOf = async (volume: VolumeRef, text: string) =>
+        (await content?.read(volume))?.toString('utf8', 0, text.length)
+
+      for (const _ of [1, 2]) await rebuilt(false)
+      expect(await startOf(root, old)).toBe(content && old)
+      const large = qcow2Header({ virtualSize: BigInt(2 * bytes) })
+      for (const each of [
+        ...Object.values(world.harness.refused).slice(0, 1),
+        ...(content === undefined ? [] : [world.harness.shelve(large, 'qcow2')]),
+      ])
+        await refused(rebuilt(true, each), 'invalid')
+      expect(await startOf(root, old)).toBe(content && old)
+      for (const _ of [1, 2]) await rebuilt(true)
+
+      expect(await reportOf(root)).toMatchObject({ bytes })
+      expect(await startOf(data, other)).toBe(content && other)
+      const whole = await content?.read(root)
+      if (whole !== undefined) expect(whole.equals(await content!.read(expected))).toBe(true)
+      await world.driver.start(spec.id, signal())
+      await refused(world.neighbour.volumes!.destroy(root, signal()), 'conflict')
+      expect(await volumes().attach(spec.id, wanted[1]!, signal())).toMatch(SECOND)
+      await world.driver.destroy(spec.id, signal())
+      for (const each of [root, data]) await volumes().destroy(each, signal())
     })
 
     test('a guest is not built with a volume that there is not, or that another has', async () => {

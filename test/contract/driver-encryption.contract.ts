@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { newId, type VolumeSnapshotId } from '#common/ids.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef, VolumeSpec } from '#drivers/volumes.ts'
 import { isFullRun } from '../env/full-run.ts'
 import type { VolumesWorld } from './volumes-world.ts'
@@ -102,6 +103,37 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect(await has(ofSnapshot, keyFor('c'), 0x5a)).toBe(true)
       expect(await has(ofPlain, keyFor('d'), 0)).toBe(true)
       expect(await has(source, keyFor('a'), 0x5a)).toBe(true)
+    })
+
+    test('a rebuild gives one that a guest starts from new content, under its own key, if it has the key', async () => {
+      if (!world.store.encrypts || isShort()) return
+      const { harness, driver } = world
+      const root = await newEncrypted(keyFor('a'))
+      await harness.sealed?.put(root, keyFor('a'), 0x5a)
+      const volumesOfIt = [attachment(root, { isRoot: true })]
+      const spec = { ...instanceSpec(harness.image), volumes: volumesOfIt }
+      world.spawned.set(spec.id, driver)
+      await withKeys([[root, keyFor('a')]], () => driver.spawn(spec, signal()))
+      const filled = Buffer.alloc(world.unit / 2, 0x77)
+      const image = harness.sealed === undefined ? harness.image : harness.shelve(filled, 'raw')
+      const how = { keepsEphemeral: false, runs: false, reimages: true }
+      const rebuilt = () => driver.rebuild!.rebuild({ ...spec, image }, how, signal())
+
+      await refused(rebuilt(), 'conflict')
+      const kept = await harness.sealed?.has(root, keyFor('a'), 0x5a)
+      expect(kept).toBe(harness.sealed && true)
+      await withKeys([[root, keyFor('a')]], rebuilt)
+
+      expect(await reportOf(root)).toMatchObject({ bytes: world.unit })
+      await withKeys([[root, keyFor('a')]], () => driver.start(spec.id, signal()))
+      await ready(spec.id)
+      if (harness.sealed === undefined) return
+      const { has, raw } = harness.sealed
+      expect(await has(root, keyFor('a'), 0x77)).toBe(true)
+      expect(await has(root, keyFor('b'), 0x77)).toBe(false)
+      const bytes = await raw(root)
+      expect(bytes.subarray(0, 4).toString()).toBe('LUKS')
+      expect(bytes.includes(Buffer.alloc(512, 0x77))).toBe(false)
     })
 
     test('a guest gets it, and starts with it, only while its key is held', async () => {

@@ -34,7 +34,7 @@ async function startFake(settings: Readonly<Record<string, string>> = {}): Promi
     openOtherCell: () => open('other', { cellId: newId(), hostId: newId() }),
     image,
     hanging: (spec) => spec,
-    refused: {},
+    refused: { 'asks for a real guest': { ...image, properties: {} } },
     shelve: (content, diskFormat) => images.add(content, { diskFormat }),
     leftovers: async () => [],
     leaveHalf: async ({ id }) => {

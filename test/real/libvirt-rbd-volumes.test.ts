@@ -3,9 +3,16 @@ import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type HostId, newId, type VolumeId } from '#common/ids.ts'
+import {
+  type AttachmentId,
+  type HostId,
+  newId,
+  type VolumeId,
+  type VolumeSnapshotId,
+} from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { run } from '#drivers/run.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
 import { type CephRbd, isCephRbdHere, startCephRbd } from '#test/env/ceph/rbd.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -64,6 +71,58 @@ describe.skipIf(why !== undefined)(
   `volumes of libvirt hosts in a Ceph${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
     driverVolumesContract('libvirt (rbd)', startWorld)
+
+    test('a volume that a rebuild has left half written goes to no guest, and a repeat makes it whole', async () => {
+      await using world = await startWorld()
+      await using driver = await world.open()
+      const volumes = driver.volumes!
+      const signal = () => AbortSignal.timeout(60_000)
+      const stores = async () => (await volumes.stores(signal()))[0]?.id
+      const store = await waitFor('a store', stores, 60_000)
+      const [root, copy] = [newId<VolumeId>(), newId<VolumeId>()]
+      const [before, now] = [newId<VolumeSnapshotId>(), newId<VolumeSnapshotId>()]
+      const bytes = 8 * MIB
+      await volumes.create({ store, id: root, bytes, from: { image: world.image } }, signal())
+      await volumes.snapshot({ store, id: root }, before, signal())
+      const attachmentId = newId<AttachmentId>()
+      const how = { isReadOnly: false, isShared: false, isRoot: true } as const
+      const wanted = { store, id: root, attachmentId, ...how }
+      const spec = { ...instanceSpec(world.image), volumes: [wanted] }
+      await driver.spawn(spec, signal())
+      await driver.stop(spec.id, 0, signal())
+      const path = world.specOf({ id: root })
+      const mark = `${path.split('/').at(-1)} ${bytes}`
+      const waits = () => world.ceph.rbd('resize', '--allow-shrink', '--size', '1M', path)
+      // The process that had it open is known to be gone only after a moment.
+      await waitFor(
+        'no client',
+        async () =>
+          waits().then(
+            () => true,
+            () => false,
+          ),
+        60_000,
+      )
+      await world.ceph.rbd('image-meta', 'set', path, 'weir_reimaging', mark)
+
+      const half = { kind: 'conflict', message: expect.stringContaining('half written') }
+      await expect(driver.start(spec.id, signal())).rejects.toMatchObject(half)
+      const snapshot = volumes.snapshot({ store, id: root }, now, signal())
+      await expect(snapshot).rejects.toMatchObject(half)
+      const from = { volume: root, snapshot: before }
+      await volumes.create({ store, id: copy, bytes, from }, signal())
+      const other = { ...instanceSpec(world.image), volumes: [{ ...wanted, id: copy }] }
+      await driver.spawn(other, signal())
+      await driver.destroy(other.id, signal())
+
+      const options = { keepsEphemeral: false, runs: true, reimages: true }
+      await driver.rebuild!.rebuild(spec, options, signal())
+      const [report] = (await volumes.list(store, signal())).filter(({ id }) => id === root)
+      expect(report).toEqual({ id: root, bytes, snapshots: [before] })
+      await driver.destroy(spec.id, signal())
+      await volumes.destroySnapshot({ store, id: root }, before, signal())
+      for (const id of [copy, root]) await volumes.destroy({ store, id }, signal())
+    }, 600_000)
 
     test('copies of copies do not grow ever deeper, and nothing is left once all are gone', async () => {
       await using world = await startWorld()

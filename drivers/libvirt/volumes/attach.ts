@@ -81,7 +81,7 @@ export function detachVolume(
   })
 }
 
-/** Throws `conflict` for an instance that starts from a volume, whose disk cannot be made from an image. */
+/** Throws `conflict` for an instance that starts from a volume, and has no disk of its own that could be saved. */
 export async function refuseRootVolume(host: LibvirtHost, id: InstanceId): Promise<void> {
   const { volumes = [] } = await getInstanceRecord(host, id)
   const root = volumes.find(({ isRoot }) => isRoot === true)
@@ -194,10 +194,11 @@ async function storedDomain(
   return parseXml(await host.disks.definition(domain, signal))
 }
 
-async function refuseOtherHolders(
+/** Throws `conflict` for a volume that another guest of this host has, unless both share it. */
+export async function refuseOtherHolders(
   host: LibvirtHost,
   id: InstanceId,
-  { id: volumeId, attachmentId, isShared }: AttachedVolume,
+  { id: volumeId, attachmentId, isShared }: AttachmentSpec,
   signal: AbortSignal,
 ): Promise<void> {
   const others = (await holdersOf(host, volumeId, signal)).filter(

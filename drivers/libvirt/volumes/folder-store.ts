@@ -2,7 +2,7 @@ import { chmod, open, rename, truncate } from 'node:fs/promises'
 import { isFailure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import { storageFailure } from '../../storage-failure.ts'
-import type { VolumeSpec } from '../../volumes.ts'
+import type { VolumeImage, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { SECRET_MODE } from '../spawn.ts'
 import { readLuksHeader } from './encryption/luks-file.ts'
@@ -10,6 +10,7 @@ import { refuseLocked } from './openers.ts'
 import type { FolderStore } from './pools.ts'
 import { inSectors, tooLarge, type VolumeStore } from './store.ts'
 import { copySnapshot, fillVolume, giveContent, keepContent } from './volume-content.ts'
+import type { AttachedVolume } from './volume-device.ts'
 import {
   findVolumeFile,
   listVolumeFiles,
@@ -56,6 +57,7 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     removeSnapshot: (id, snapshot) => removeFile(snapshotPath(store, owner, id, snapshot)),
     copyTo: (file, id, signal) => giveContent(host, store, id, file, signal),
     revert: (id, snapshot, signal) => revert(host, store, { id, snapshot }, signal),
+    reimage: (volume, image, signal) => reimage(host, store, { volume, image }, signal),
     refuseOpen: async (id, signal) => refuseLocked((await fileOf(id)).path, id, signal),
     async admit() {},
     async reserve({ id, isShared }, signal) {
@@ -119,6 +121,23 @@ async function revert(
   const { path, bytes, isEncrypted } = await findVolumeFile(store, host.owner, id)
   await makeWhole(path, async (part) => {
     await copySnapshot(host, store, { volume: id, snapshot }, part, signal)
+    await grow({ path: part, isEncrypted }, bytes)
+  })
+}
+
+/** The file that comes in the place of the volume's has the same key. The guest's disk opens it by its name, at its next start. */
+async function reimage(
+  host: LibvirtHost,
+  store: FolderStore,
+  { volume: { id }, image }: { readonly volume: AttachedVolume; readonly image: VolumeImage },
+  signal: AbortSignal,
+): Promise<void> {
+  const { path, bytes, isEncrypted } = await findVolumeFile(store, host.owner, id)
+  await refuseLocked(path, id, signal)
+  const encryption = isEncrypted ? { keyBits: (await readLuksHeader(path)).keyBits } : undefined
+  const wanted = { id, bytes, from: { image }, ...(encryption && { encryption }) }
+  await makeWhole(path, async (part) => {
+    await fillVolume(host, store, wanted, part, signal)
     await grow({ path: part, isEncrypted }, bytes)
   })
 }

@@ -38,6 +38,12 @@ export interface VolumeStore {
   copyTo(file: DiskFile, id: VolumeId, signal: AbortSignal): Promise<void>
   /** Afterwards the volume, which no guest has, has the content of its snapshot, and its size still. */
   revert(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the volume, which the guest has and does not have open, has the content of an image, which is no larger, and its
+   * size still; behind the image's end there are zeros, and noise where it is encrypted. No guest gets a volume that is half
+   * written, and a repeat makes it whole. Throws `conflict` while another guest has it.
+   */
+  reimage(volume: AttachedVolume, image: VolumeImage, signal: AbortSignal): Promise<void>
   /** Throws `conflict` while a guest, on whichever host, has the volume open. */
   refuseOpen(id: VolumeId, signal: AbortSignal): Promise<void>
   /**

@@ -71,9 +71,14 @@ export function powerStateOf(server: CloudServer): PowerState {
   return state === 'suspended' ? 'shutdown' : state
 }
 
-/** Throws `conflict` for a server whose first disk is a volume, which no image replaces. */
-export function refuseVolumeBacked({ image }: CloudServer, id: InstanceId): void {
-  if (image === '') throw new Failure('conflict', `Instance ${id} starts from a volume.`)
+/** Whether the first disk of the server is a volume. */
+export function isVolumeBacked({ image }: CloudServer): boolean {
+  return image === ''
+}
+
+/** Throws `conflict` for a server whose first disk is a volume, which is saved in no image. */
+export function refuseVolumeBacked(server: CloudServer, id: InstanceId): void {
+  if (isVolumeBacked(server)) throw new Failure('conflict', `Instance ${id} starts from a volume.`)
 }
 
 /** True while the cloud is doing something to the server. */

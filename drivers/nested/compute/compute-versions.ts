@@ -11,6 +11,9 @@ const VersionBody = Type.Object({
 
 const ASK_MS = 60_000
 
+/** A server that starts from a volume can be rescued since then. */
+export const ROOT_RESCUE_SINCE = '2.87'
+
 /** Which microversions the cloud's Compute has, asked once per login: it may have been upgraded since. */
 export class ComputeVersions {
   readonly #cloud: Cloud

@@ -115,9 +115,14 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
 
   /**
    * The id below of the image. Callers that want the same one share its upload, which ends early only when none of them
-   * waits any more. Throws `invalid` for a content that is not what was promised.
+   * waits any more. `needed`: properties that it is to have below, too; a copy that was made before it had them is made again.
+   * Throws `invalid` for a content that is not what was promised.
    */
-  async ensure(image: ImageSpec, signal: AbortSignal): Promise<string> {
+  async ensure(
+    image: ImageSpec,
+    signal: AbortSignal,
+    needed: readonly string[] = [],
+  ): Promise<string> {
     const named = this.#options.named.get(image.id)
     if (named !== undefined) return this.#named(named, signal)
     if (!SHA256.test(image.sha256))
@@ -125,13 +130,14 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
         'invalid',
         `Image ${image.id} has no SHA-256 with which its content could be verified.`,
       )
-    const upload = this.#uploads.get(image.id) ?? this.#start(image)
+    const key = [image.id, ...needed].join(' ')
+    const upload = this.#uploads.get(key) ?? this.#start(image, needed, key)
     upload.waiters += 1
     try {
       return await abortable(upload.done, signal)
     } finally {
       upload.waiters -= 1
-      if (upload.waiters === 0) this.#end(image.id, upload, signal.reason)
+      if (upload.waiters === 0) this.#end(key, upload, signal.reason)
     }
   }
 
@@ -190,24 +196,31 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     await Promise.allSettled(uploads.map(({ done }) => done))
   }
 
-  #start(image: ImageSpec): Upload {
+  #start(image: ImageSpec, needed: readonly string[], key: string): Upload {
     const abort = new AbortController()
-    const done = this.#findOrUpload(image, abort.signal)
+    const done = this.#findOrUpload(image, needed, abort.signal)
     const upload: Upload = { done, abort, waiters: 0 }
-    this.#uploads.set(image.id, upload)
+    this.#uploads.set(key, upload)
     return upload
   }
 
-  #end(imageId: string, upload: Upload, reason: unknown): void {
-    if (this.#uploads.get(imageId) === upload) this.#uploads.delete(imageId)
+  #end(key: string, upload: Upload, reason: unknown): void {
+    if (this.#uploads.get(key) === upload) this.#uploads.delete(key)
     upload.abort.abort(reason)
   }
 
-  async #findOrUpload(image: ImageSpec, signal: AbortSignal): Promise<string> {
-    const copies = await this.#copies(image, signal)
+  async #findOrUpload(
+    image: ImageSpec,
+    needed: readonly string[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const properties = Object.fromEntries(
+      needed.map((name) => [name, image.properties[name] ?? '']),
+    )
+    const copies = await this.#copies(image, signal, properties)
     const copy = copies.find(({ status }) => status === 'active')
     if (copy !== undefined) return copy.id
-    const hashed = await this.#hashed(image, signal)
+    const hashed = await this.#hashed(image, signal, properties)
     if (hashed !== undefined) return hashed.id
     for (const left of copies)
       if (left[HOST_PROPERTY] === this.#options.owner.hostId) await this.remove(left.id, signal)
@@ -218,10 +231,12 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
   async #hashed(
     { name, sha256, sha512 }: ImageSpec,
     signal: AbortSignal,
+    properties: Readonly<Record<string, string>>,
   ): Promise<CloudImage | undefined> {
     for (const os_hash_value of [sha512, sha256]) {
       if (os_hash_value === undefined) continue
-      const [found] = await this.#list({ name, os_hash_value, status: 'active' }, signal)
+      const query = { ...properties, name, os_hash_value, status: 'active' }
+      const [found] = await this.#list(query, signal)
       if (found !== undefined) return found
     }
     return undefined
@@ -230,10 +245,12 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
   async #copies(
     { id, sha256 }: Pick<ImageFile, 'id' | 'sha256'>,
     signal: AbortSignal,
+    properties: Readonly<Record<string, string>> = {},
   ): Promise<readonly CloudImage[]> {
     const { projectId: owner } = await this.#options.cloud.access(signal)
     // Any user can set a property, so only images of our own project are trusted.
-    return this.#list({ [SHA256_PROPERTY]: sha256, [IMAGE_PROPERTY]: id, owner }, signal)
+    const own = { [SHA256_PROPERTY]: sha256, [IMAGE_PROPERTY]: id, owner }
+    return this.#list({ ...properties, ...own }, signal)
   }
 
   async #list(

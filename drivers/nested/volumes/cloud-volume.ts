@@ -30,6 +30,8 @@ export const CloudVolume = Type.Object({
   bootable: Type.String(),
   multiattach: Type.Boolean(),
   attachments: Type.Array(Type.Object({ server_id: Type.String() })),
+  /** Absent: it was made from no image. */
+  volume_image_metadata: Type.Optional(Texts),
 })
 export type CloudVolume = Static<typeof CloudVolume>
 export const ShownVolume = Type.Object({ volume: CloudVolume })

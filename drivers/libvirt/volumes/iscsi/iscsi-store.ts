@@ -14,8 +14,10 @@ import {
   release,
 } from './iscsi-holders.ts'
 import type { IscsiStore } from './iscsi-pools.ts'
+import { reimageVolume } from './iscsi-reimage.ts'
 import {
   growVolume,
+  madeLun,
   makeVolume,
   noSnapshot,
   noSnapshots,
@@ -34,13 +36,14 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
   const { owner, images } = host
   const work = { store, owner, images, copies: volumeCopies(host) }
   /** Does the work with the LUN of a volume. */
-  const at = <T>(
-    id: VolumeId,
-    signal: AbortSignal,
-    what: (at: HolderAt & { readonly lun: UsedLun }) => Promise<T>,
-  ) =>
+  const at: At = (id, signal, what) =>
     withLuns(store, signal, (session, luns) =>
       what({ session, lun: readyLun(luns, owner, id), hostId: owner.hostId }),
+    )
+  /** The same where the content may be half written. */
+  const atAny: At = (id, signal, what) =>
+    withLuns(store, signal, (session, luns) =>
+      what({ session, lun: madeLun(luns, owner, id), hostId: owner.hostId }),
     )
   const admit = (volume: AttachedVolume, signal: AbortSignal, moves = false) =>
     at(volume.id, signal, async (held) => {
@@ -49,11 +52,11 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
     })
   return {
     sourceOf: (id, signal) =>
-      at(id, signal, async ({ lun }) => ({
+      atAny(id, signal, async ({ lun }) => ({
         path: `${store.source.target}/${lun.number}`,
         iscsi: { ...store.source, lun: lun.number, bytes: lun.label.use.bytes },
       })),
-    sizeOf: (id, signal) => at(id, signal, async ({ lun }) => lun.label.use.bytes),
+    sizeOf: (id, signal) => atAny(id, signal, async ({ lun }) => lun.label.use.bytes),
     list: (signal) => withLuns(store, signal, async (_, luns) => volumesOn(luns, owner.cellId)),
     snapshotsOf: async () => [],
     async refuseTooLarge(bytes, signal) {
@@ -73,17 +76,18 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
       }),
     removeSnapshot: async () => {},
     copyTo: (file, id, signal) => copyTo(store, at, { file, id }, signal),
+    reimage: (volume, image, signal) => reimageVolume(work, volume, image, signal),
     revert: (id, snapshot, signal) =>
       at(id, signal, async () => {
         throw noSnapshot(snapshot)
       }),
-    refuseOpen: (id, signal) => at(id, signal, (held) => refuseHeld(held, id)),
+    refuseOpen: (id, signal) => atAny(id, signal, (held) => refuseHeld(held, id)),
     admit: (volume, signal) => admit(volume, signal),
     reserve: (volume, signal) => admit(volume, signal),
     expect: (volume, signal) => at(volume.id, signal, (held) => expect(held, volume)),
     follow: (volume, signal) => admit(volume, signal, true),
     async release(volume, signal) {
-      await at(volume.id, signal, (held) => release(held, volume)).catch((error: unknown) => {
+      await atAny(volume.id, signal, (held) => release(held, volume)).catch((error: unknown) => {
         if (!isFailure(error, 'not-found')) throw error
       })
     },

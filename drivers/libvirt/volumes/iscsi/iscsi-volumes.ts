@@ -40,19 +40,34 @@ export async function withLuns<T>(
   return await work(session, await readLuns(session))
 }
 
-/** The LUN of a volume that is whole. Throws `not-found`. */
-export function readyLun(luns: readonly Lun[], owner: Owner, id: VolumeId): UsedLun {
+/** The LUN of a volume that was whole once, and may be half written now. Throws `not-found`. */
+export function madeLun(luns: readonly Lun[], owner: Owner, id: VolumeId): UsedLun {
   const lun = lunOf(luns, owner, id)
-  if (lun?.label.use.state === 'ready') return lun
+  if (lun !== undefined && isMade(lun)) return lun
   throw new Failure('not-found', `Volume ${id} could not be found in its store.`)
+}
+
+function isMade({ label: { use } }: UsedLun): boolean {
+  return use.state === 'ready' || use.state === 'reimaging'
+}
+
+/** The LUN of a volume that is whole. Throws `not-found`, and `conflict` for one whose content is half written. */
+export function readyLun(luns: readonly Lun[], owner: Owner, id: VolumeId): UsedLun {
+  const lun = madeLun(luns, owner, id)
+  if (lun.label.use.state === 'ready') return lun
+  throw new Failure(
+    'conflict',
+    `The content of volume ${id} is half written, because a rebuild of its server was interrupted: rebuild the server again.`,
+  )
 }
 
 /** The volumes of the cell that are whole. */
 export function volumesOn(luns: readonly Lun[], cellId: CellId): readonly VolumeReport[] {
   return luns
     .filter(isUsed)
+    .filter(isMade)
     .map(({ label }) => label.use)
-    .filter(({ cell, volume, state }) => cell === cellId && state === 'ready' && isUuid(volume))
+    .filter(({ cell, volume }) => cell === cellId && isUuid(volume))
     .map(({ volume, bytes }) => ({ id: volume as VolumeId, bytes, snapshots: [] }))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -17,12 +17,14 @@ const Use = Type.Object({
   volume: Type.String(),
   bytes: Type.Integer(),
   /**
-   * What guests may open is `ready`. `making` and `leaving`: a host writes the LUN, on the way there, and away. `abandoned`: the
-   * volume is gone, and that host, which was not asked, may be writing still.
+   * What guests may open is `ready`. `making` and `leaving`: a host writes the LUN, on the way there, and away. `reimaging`: it
+   * gives the volume other content, or was interrupted at that. `abandoned`: the volume is gone, and that host, which was not
+   * asked, may be writing still.
    */
   state: Type.Union([
     Type.Literal('making'),
     Type.Literal('ready'),
+    Type.Literal('reimaging'),
     Type.Literal('leaving'),
     Type.Literal('abandoned'),
   ]),

@@ -17,6 +17,7 @@ import {
   type LuksWork,
   makeLuksImage,
 } from './rbd-encryption.ts'
+import { refuseHalfWritten } from './rbd-half-written.ts'
 import {
   imageInfo,
   noVolume,
@@ -88,6 +89,7 @@ async function fill(work: RbdWork, spec: VolumeSpec, part: string, ask: Ask): Pr
   const source = await volumeImage(client, names, from.volume, ask)
   if ('snapshot' in from) return ofSnapshot(work, spec, { ...source, ...from, part }, ask)
   const { image } = source
+  await refuseHalfWritten(client, { id: from.volume, image }, ask)
   const snapshot = `copy-${id}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(from.volume) }, ask)
   try {

@@ -68,6 +68,11 @@ export interface VolumeImage {
   readonly keyBits?: KeyBits
 }
 
+/** The bytes of an image that are not its volume's content. */
+export function headerOf(keyBits: VolumeImage['keyBits']): number {
+  return keyBits === undefined ? 0 : headerBytes(keyBits)
+}
+
 /** Undefined for a volume that is not there. */
 export async function findVolumeImage(
   client: RbdClient,

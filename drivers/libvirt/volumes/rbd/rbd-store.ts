@@ -4,13 +4,14 @@ import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { KeyedLock } from '../../../keyed-lock.ts'
 import { copyOut, type DiskFile } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
-import { headerBytes } from '../encryption/luks-file.ts'
 import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
 import { type Ask, EXIT, endedWith, rbd } from './rbd-client.ts'
 import { makeVolume, qemuTarget, type RbdWork, resize } from './rbd-content.ts'
+import { refuseHalfWritten } from './rbd-half-written.ts'
 import {
   findVolumeImage,
+  headerOf,
   imageInfo,
   listVolumes,
   noVolume,
@@ -19,11 +20,11 @@ import {
   snapshotNames,
   snapshotNow,
   specOf,
-  type VolumeImage,
   volumeImage,
 } from './rbd-images.ts'
 import { admitWriter, fenceWriters, refuseWriters } from './rbd-openers.ts'
 import type { RbdStore } from './rbd-pools.ts'
+import { reimage } from './rbd-reimage.ts'
 import { removeVolume } from './rbd-remove.ts'
 
 /** The bytes that an image is to have after a revert that is under way. */
@@ -43,6 +44,10 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
   const work: RbdWork = { client, names, images, copies, hostId, bringing, keyring, scratch }
   const find = (id: VolumeId, signal: AbortSignal) => findVolumeImage(client, names, id, { signal })
   const get = (id: VolumeId, signal: AbortSignal) => volumeImage(client, names, id, { signal })
+  const refuseHalf = async (id: VolumeId, signal: AbortSignal) => {
+    const { image } = await get(id, signal)
+    await refuseHalfWritten(client, { id, image }, { signal })
+  }
   return {
     async sourceOf(id, signal) {
       const { image = names.volume(id), keyBits } = (await find(id, signal)) ?? {}
@@ -75,12 +80,17 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     },
     copyTo: (file, id, signal) => copyTo(work, file, id, { signal }),
     revert: (id, snapshot, signal) => revert(work, id, snapshot, { signal }),
+    reimage: (volume, image, signal) => reimage(work, volume, image, { signal }),
     async refuseOpen(id, signal) {
       const path = specOf(client, (await get(id, signal)).image)
       await refuseWriters(client, { id, path, hostId }, { signal })
     },
-    admit: (volume, signal) => admitWriter(client, { ...volume, hostId }, { signal }),
+    async admit(volume, signal) {
+      await refuseHalf(volume.id, signal)
+      await admitWriter(client, { ...volume, hostId }, { signal })
+    },
     async reserve({ id, path, isShared }, signal) {
+      await refuseHalf(id, signal)
       if (!isShared) await refuseWriters(client, { id, path, hostId }, { signal })
     },
     async expect() {},
@@ -88,11 +98,6 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     async release() {},
     fence: (volume, _, signal) => fenceWriters(client, volume, { signal }),
   }
-}
-
-/** The bytes of an image that are not its volume's content. */
-function headerOf(keyBits: VolumeImage['keyBits']): number {
-  return keyBits === undefined ? 0 : headerBytes(keyBits)
 }
 
 /** Ceph's own snapshot is of one moment, whichever guests write the volume. */
@@ -103,6 +108,7 @@ async function makeSnapshot(
   ask: Ask,
 ): Promise<void> {
   const { image } = await volumeImage(client, names, id, ask)
+  await refuseHalfWritten(client, { id, image }, ask)
   const spec = specOf(client, image, snapshot)
   const told = { ...ask, tells: true } as const
   await rbd(client, ['snap', 'create', '--no-progress', spec], told).catch((error: unknown) => {
@@ -118,6 +124,7 @@ async function copyTo(
   ask: Ask,
 ): Promise<void> {
   const { image } = await volumeImage(client, names, id, ask)
+  await refuseHalfWritten(client, { id, image }, ask)
   const snapshot = `export-${hostId}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(id) }, ask)
   try {

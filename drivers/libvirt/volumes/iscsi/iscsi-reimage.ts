@@ -1,0 +1,38 @@
+import type { VolumeImage } from '../../../volumes.ts'
+import { givenDisk } from '../given-disk.ts'
+import type { AttachedVolume } from '../volume-device.ts'
+import { hold } from './iscsi-holders.ts'
+import type { IscsiSession } from './iscsi-session.ts'
+import { type IscsiWork, madeLun, withLuns } from './iscsi-volumes.ts'
+import { keyOf, mustRelabel, writing } from './lun-claims.ts'
+import { fillFromFile, wipe } from './lun-content.ts'
+import type { LunUse } from './lun-label.ts'
+import type { Lun } from './luns.ts'
+
+/**
+ * Afterwards the volume, which the attachment has, has the content of the image, and zeros behind its end. The LUN says
+ * meanwhile that it is half written, and no guest opens it.
+ */
+export async function reimageVolume(
+  { store, owner, images, copies }: IscsiWork,
+  volume: AttachedVolume,
+  image: VolumeImage,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id } = volume
+  const { login } = store
+  const file = await givenDisk({ images, copies }, { id, from: { image } }, signal)
+  const reimage = async (session: IscsiSession, luns: readonly Lun[]) => {
+    const lun = madeLun(luns, owner, id)
+    await hold({ session, lun, ...owner }, volume)
+    const { by: _, ...use } = lun.label.use
+    const { bytes } = use
+    const labelled = (change: Partial<LunUse>) => ({ ...lun.label, use: { ...use, ...change } })
+    const half = { ...lun, label: labelled({ state: 'reimaging', by: owner.hostId }) }
+    await mustRelabel(session, lun, half.label)
+    await wipe(login, lun, { from: 0, to: bytes }, signal)
+    await fillFromFile(login, lun, { file: file!, bytes }, signal)
+    await mustRelabel(session, half, labelled({ state: 'ready' }))
+  }
+  await writing.run(keyOf(owner, id), signal, () => withLuns(store, signal, reimage))
+}
