@@ -1899,7 +1899,7 @@ export interface components {
             /** @description GiB. */
             readonly size: number;
             /** @enum {string} */
-            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "maintenance" | "retyping" | "deleting" | "error" | "error_deleting";
+            readonly status: "creating" | "available" | "extending" | "uploading" | "reverting" | "downloading" | "attaching" | "in-use" | "detaching" | "awaiting-transfer" | "maintenance" | "retyping" | "deleting" | "error" | "error_deleting";
             readonly created_at: string;
             readonly updated_at: string | null;
             readonly availability_zone: string | null;

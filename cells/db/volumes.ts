@@ -25,6 +25,7 @@ const INSERT = statement(
     hostId: p('hostId'),
     zone: p('zone'),
     fault: null,
+    imageId: null,
     sagaId: p('sagaId'),
     createdAt: now,
     updatedAt: now,
@@ -39,6 +40,7 @@ const UPDATE_SEEN = statement(
       state: sql`${p('state')}`,
       sizeGb: sql`${p('sizeGb')}`,
       fault: sql`${p('fault')}`,
+      imageId: sql`${p('imageId')}`,
       sagaId: sql`${p('sagaId')}`,
       updatedAt: now,
     })
@@ -143,7 +145,9 @@ export async function volumesInStore(db: Executor, storeId: string): Promise<rea
 
 /** Writes the volume, unless it has changed since it was seen; false when it has. */
 export async function updateSeenVolume(tx: Tx, seen: Volume, to: Volume): Promise<boolean> {
-  const { affectedRows } = await tx.run(UPDATE_SEEN, { ...to, seenVersion: seen.version })
+  // A saga that began before volumes named their image does not know it.
+  const written = { ...to, imageId: to.imageId ?? null, seenVersion: seen.version }
+  const { affectedRows } = await tx.run(UPDATE_SEEN, written)
   return affectedRows === 1
 }
 

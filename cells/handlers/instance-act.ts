@@ -10,6 +10,7 @@ import type { Act, ActName, ActNamed, CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { refuseHostDown } from '../conductor/acts/own-host.ts'
+import { rootVolumeOf } from '../conductor/acts/reimage-effects.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { INTERRUPTIBLE } from '../conductor/interruptible.ts'
@@ -106,7 +107,7 @@ async function begin(
     return 'isAwaited' in act
       ? changeHost(cell, { operation, move: act, work }, instance)
       : endMigration(cell, operation, { action: act.name, work }, instance)
-  refuseUnable(conductor, instance, act.name)
+  refuseUnable(conductor, instance, act)
   try {
     refuseInState(instance, act.name)
     if (act.name === 'resize') refuseHostDown(conductor, instance)
@@ -184,12 +185,22 @@ async function resizeElsewhere(
   }
 }
 
-/** Throws `unsupported`, in Nova's words, for what the instance's host cannot do. */
-function refuseUnable({ hosts }: Conductor, { placed }: Instance, act: ActName): void {
-  const needed = ACT_NEEDS[act]
+/** The trait of hosts that rescue servers which start from a volume, as Nova has it. */
+const RESCUES_VOLUMES = 'COMPUTE_RESCUE_BFV'
+
+/** Throws `unsupported`, or `invalid`, in Nova's words, for what the instance's host cannot do. */
+function refuseUnable({ hosts }: Conductor, { id, placed }: Instance, act: Act): void {
+  const needed = ACT_NEEDS[act.name]
   const host = placed === null ? undefined : hosts.get(placed.hostId)
-  if (needed === undefined || host === undefined || host.capabilities.includes(needed)) return
-  throw new Failure('unsupported', 'The requested functionality is not supported.')
+  if (needed === undefined || host === undefined) return
+  if (!host.capabilities.includes(needed))
+    throw new Failure('unsupported', 'The requested functionality is not supported.')
+  if (act.name !== 'rescue' || rootVolumeOf(act.build) === undefined) return
+  if (host.inventory === null || host.inventory.traits.includes(RESCUES_VOLUMES)) return
+  throw new Failure(
+    'invalid',
+    `Instance ${id} cannot be rescued: Host unable to rescue a volume-backed instance`,
+  )
 }
 
 /**

@@ -216,7 +216,7 @@ async function removeVolume(
   const volume: Volume = {
     ...{ id: id as VolumeId, attempt, version: 1, projectId: '', state: 'error', zone: '' },
     ...{ storeId: store.id, storeName: store.name, hostId, sizeGb: Math.ceil(bytes / GIB) || 1 },
-    ...{ fault: null, sagaId: null, updatedAt: conductor.clock.now() },
+    ...{ fault: null, imageId: null, sagaId: null, updatedAt: conductor.clock.now() },
   }
   const before = async (tx: Tx) => {
     queueStoreClaim(tx, volume, Number.MAX_SAFE_INTEGER)

@@ -13,7 +13,7 @@ import type { VolumeSnapshot } from './volume-snapshot.ts'
 const NOW = 10_000_000
 const common = {
   ...{ version: 2, sizeGb: 1, storeId: 's', storeName: 's' },
-  ...{ hostId: newId<HostId>(), fault: null, sagaId: null, updatedAt: 0 },
+  ...{ hostId: newId<HostId>(), fault: null, imageId: null, sagaId: null, updatedAt: 0 },
 } as const
 
 const volume = (change: Partial<Volume> = {}): Volume => {

@@ -16,6 +16,8 @@ export interface Volume {
   readonly hostId: HostId
   readonly zone: string
   readonly fault: string | null
+  /** The image whose content the last rebuild of its server gave it; null: none was. */
+  readonly imageId: string | null
   /** The saga that is changing it; null when none is. */
   readonly sagaId: SagaId | null
   readonly updatedAt: number
@@ -23,6 +25,6 @@ export interface Volume {
 
 /** The view of the volume that gateways receive. */
 export function volumeView(volume: Volume): VolumeView {
-  const { id, projectId: _project, hostId: _host, sagaId: _saga, ...shown } = volume
-  return { volumeId: id, ...shown }
+  const { id, projectId: _project, hostId: _host, sagaId: _saga, imageId, ...shown } = volume
+  return { volumeId: id, ...shown, ...(imageId !== null && { imageId }) }
 }

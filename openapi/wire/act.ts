@@ -59,6 +59,8 @@ export const Act = Type.Union([
     name: Type.Literal('rebuild'),
     build: InstanceBuild,
     keepsEphemeral: Type.Boolean(),
+    /** Of a server that starts from a volume, which gets the content of the build's image; absent: it keeps its own. */
+    reimages: Type.Optional(Type.Literal(true)),
   }),
   Type.Object({
     name: Type.Literal('resize'),

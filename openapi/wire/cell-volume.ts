@@ -111,6 +111,8 @@ export const VOLUME_STATES = [
   'extending',
   'uploading',
   'reverting',
+  /** Its server is being rebuilt, which gives it the content of an image. */
+  'downloading',
   'deleting',
   'error',
   'error-deleting',
@@ -129,6 +131,8 @@ export const VolumeView = Type.Object({
   zone: Type.String(),
   /** The reason for its last failed change, for operators; null: none failed since one succeeded. */
   fault: Nullable(Type.String()),
+  /** The image whose content the last rebuild of a server that starts from it gave it; absent: none was. */
+  imageId: Type.Optional(Uuid),
   updatedAt: Time,
 })
 export type VolumeView = Static<typeof VolumeView>

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
+import type { Microversion } from '#openapi/microversions.ts'
 import {
+  act,
   activeServer,
   deleteServer,
   SERVERS,
@@ -26,6 +28,7 @@ interface Volume {
   readonly bootable: string
   readonly attachments: readonly { readonly server_id: string }[]
   readonly 'weir:fault'?: string | null
+  readonly volume_image_metadata?: Readonly<Record<string, string>>
 }
 interface Snapshot {
   readonly id: string
@@ -149,6 +152,52 @@ test('a server starts from a volume at the bottom, and another from a snapshot o
   await removeVolume(root)
   for (const kind of ['volumes', 'snapshots', 'servers'] as const)
     for (const cloud of clouds) await expect.poll(() => list(cloud, kind), STATE).toEqual([])
+}, 120_000)
+
+test('a server that starts from a volume is rebuilt on it, and rescued, at the bottom', async () => {
+  const own = { disk_format: 'raw', container_format: 'bare', hypervisor_type: 'fake' }
+  const device = { hw_rescue_device: 'disk', hw_rescue_bus: 'virtio' }
+  const draft = { name: 'other', ...own, ...device }
+  const { body: image } = await demo().post<{ id: string }>('/image/v2/images', draft)
+  await demo().call('PUT', `/image/v2/images/${image.id}/file`, undefined, {
+    raw: Buffer.from('other'),
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+  const first = top().catalog.image
+  const root = await newVolume({ imageRef: first })
+  await untilVolume(root, { status: 'available' })
+  const { imageRef: _, ...server } = (smallServer(top()) as { server: Record<string, unknown> })
+    .server
+  const disk = { source_type: 'volume', destination_type: 'volume', uuid: root, boot_index: 0 }
+  const asked = { server: { ...server, block_device_mapping_v2: [disk] } }
+  const made = await demo().post<{ server: { id: string } }>(SERVERS, asked)
+  const { id } = made.body.server
+  await untilStatus(demo(), id, 'ACTIVE')
+  const imageBelow = async () => (await atBottom('volumes'))?.volume_image_metadata?.['image_name']
+  const does = async (action: object, status: string, version: Microversion) => {
+    const answer = await act(demo(), id, action, { version })
+    expect([action, answer.status]).toEqual([action, 'rescue' in action ? 200 : 202])
+    await untilStatus(demo(), id, status)
+  }
+  const before = await imageBelow()
+  const { id: volumeBelow } = (await atBottom('volumes'))!
+
+  await does({ rebuild: { imageRef: first } }, 'ACTIVE', '2.92')
+  expect(await imageBelow()).toBe(before)
+  await does({ rebuild: { imageRef: image.id } }, 'ACTIVE', '2.93')
+  await untilVolume(root, { status: 'in-use' })
+  await expect.poll(imageBelow, STATE).toMatch(/^other/)
+  expect(await atBottom('volumes')).toMatchObject({ id: volumeBelow, status: 'in-use' })
+
+  await does({ rescue: null }, 'RESCUE', '2.87')
+  expect(await bottom().as('demo').get(`${SERVERS}/detail`)).toMatchObject({
+    body: { servers: [{ status: 'RESCUE' }] },
+  })
+  await does({ unrescue: null }, 'ACTIVE', '2.1')
+
+  await deleteServer(demo(), id)
+  await untilVolume(root, { status: 'available' })
+  await removeVolume(root)
 }, 120_000)
 
 test('the reason of the cloud below is that of the volume here', async () => {

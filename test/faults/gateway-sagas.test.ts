@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
-import { newId } from '#common/ids.ts'
+import { type AttachmentId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Saga } from '#common/saga/saga.ts'
@@ -11,7 +11,11 @@ import { actOnServerSaga } from '#gateway/app/sagas/act-on-server.ts'
 import { createServerSaga } from '#gateway/app/sagas/create-server.ts'
 import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
+import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
+import { findRequestSpec } from '#gateway/db/request-specs.ts'
+import { queueAttached, queueAttachment } from '#gateway/db/volume-attachments.ts'
+import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
 
 // The standard trials of every saga: each step fails, each step and each undo runs twice.
@@ -110,5 +114,64 @@ test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const
     expect(outcome).toBe(trial.ends)
     expect(await findMapping(env.db, id)).toMatchObject({ sagaId: null })
     if (trial.ends === 'done') expect(await env.server(id)).toMatchObject({ vmState: 'stopped' })
+  },
+)
+
+/** A server with a volume from which it starts. */
+async function rooted(): Promise<{ readonly id: string; readonly volumeId: VolumeId }> {
+  const id = await active()
+  const volumeId = newId<VolumeId>()
+  const cellId = env.cells[0]!.id
+  const own = { id: volumeId, projectId: 'p', userId: 'u', name: null, description: null }
+  const unbound = { typeId: null, specs: {}, zone: null, encryption: null, source: null }
+  const plain = { metadata: {}, sizeGb: 1, isBootable: true, isMultiattach: false, fault: null }
+  const imageMetadata = { image_id: 'former' }
+  const whole = { imageMetadata, cellId, status: 'available' as const, sagaId: null }
+  await env.db.transaction(async (tx) => {
+    await insertVolume(tx, { ...own, ...unbound, ...plain, ...whole })
+    const attachmentId = newId<AttachmentId>()
+    const how = { tag: null, deletesVolume: false, isRoot: true, device: null }
+    queueAttachment(
+      tx,
+      { id: attachmentId, volumeId, serverId: id as InstanceId, ...how },
+      () => new Error('taken'),
+    )
+    queueAttached(tx, attachmentId, '/dev/vda')
+    queueHeldStatus(tx, volumeId)
+  })
+  return { id, volumeId }
+}
+
+test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const))(
+  'a rebuild with new content of a volume that %s holds the volume for its cell, or not at all',
+  async (_label, trial) => {
+    const { id, volumeId } = await rooted()
+    const { spec } = (await findRequestSpec(env.db, id))!
+    const imageMetadata = { image_id: 'next' }
+    const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
+    const plan = {
+      ...{ kind: 'rebuild' as const, spec, ...sealed, keepsEphemeral: false, shown: {} },
+      reimages: { volumeId, imageMetadata },
+    }
+    await using sagas = await open(trial.saga)
+    const params = {
+      ...{ serverId: id as InstanceId, cellId: env.cells[0]!.id, attempt: 1 },
+      ...{ operationId: newId<string>(), act: { name: 'rebuild' as const, plan } },
+      ...{ userId: 'u', projectId: 'p' },
+    }
+
+    const outcome = await sagas
+      .start(trial.saga, { subject: id, params, work: work() })
+      .then(({ finished }) => finished)
+      .catch(() => 'unwound')
+
+    expect(outcome).toBe(trial.ends)
+    expect(await findMapping(env.db, id)).toMatchObject({ sagaId: null })
+    const held = { status: 'downloading', nextImageMetadata: imageMetadata }
+    const free = { status: 'in-use', nextImageMetadata: null }
+    expect(await findVolume(env.db, volumeId)).toMatchObject({
+      ...(trial.ends === 'done' ? held : free),
+      imageMetadata: { image_id: 'former' },
+    })
   },
 )

@@ -194,8 +194,9 @@ async function perform(
       return driver.spawn(instanceSpec(id, asked.build), signal)
     case 'rebuild': {
       const spec = instanceSpec(id, asked.build)
-      const { keepsEphemeral } = asked
-      return driverPart(driver, 'rebuild').rebuild(spec, { keepsEphemeral, runs }, signal)
+      const { keepsEphemeral, reimages = false } = asked
+      const options = { keepsEphemeral, runs, reimages }
+      return driverPart(driver, 'rebuild').rebuild(spec, options, signal)
     }
     case 'resize':
       return driverPart(driver, 'resize').resize(instanceSpec(id, asked.build), how, signal)

@@ -1,5 +1,7 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import type { SagaId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Act, ActName, ActNamed } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
@@ -13,24 +15,37 @@ import type { Conductor } from '../conductor.ts'
 import { decide, neighboursOf } from '../decide.ts'
 import type { Instance } from '../instance.ts'
 import { checkOwnHost, refuseOtherNodes } from './own-host.ts'
+import { beginReimage, endReimage, rootVolumeOf } from './reimage-effects.ts'
 import { confirmResizeEffects, resizeEffects, revertResizeEffects } from './resize-effects.ts'
 
 /** The server's allocations stay unchanged. */
 const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
-  begin: async (_tx, { deps, instance, act }) => {
+  begin: async (tx, acted) => {
+    const { deps, instance, act } = acted
     checkOwnHost(deps, instance, act)
     refuseOtherNodes(deps, instance, act)
+    await beginReimage(tx, acted)
     return {}
   },
-  done: async (_tx, { instance, act, at }) => ({
-    vmState: instance.vmState === 'stopped' ? 'stopped' : 'active',
-    imageId: act.build.image.id,
-    imageProperties: act.build.image.properties,
-    launchedAt: at,
-    fault: null,
-  }),
+  done: async (tx, acted) => {
+    const { instance, act, at } = acted
+    const { id, properties } = act.build.image
+    await endReimage(tx, acted, { fault: null })
+    return {
+      vmState: instance.vmState === 'stopped' ? 'stopped' : 'active',
+      ...(rootVolumeOf(act.build) === undefined && { imageId: id }),
+      imageProperties: properties,
+      launchedAt: at,
+      fault: null,
+    }
+  },
   // It is unknown which disk the guest has now; it may be rebuilt again.
-  failed: async () => ({ vmState: 'error' }),
+  failed: async (tx, acted, { reason }) => {
+    await endReimage(tx, acted, { fault: reason })
+    return { vmState: 'error' }
+  },
+  preempted: (tx, acted, isDone) =>
+    endReimage(tx, acted, { fault: isDone ? null : 'Its server was deleted meanwhile.' }),
 }
 
 /** A server that starts from a volume leaves its host at once, as in Nova: there is nothing to wait for. */
@@ -93,6 +108,17 @@ export interface Acted<A extends Act> {
   readonly act: A
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** The saga that does it, and for whom. */
+  readonly sagaId: SagaId
+  readonly work: WorkContext
+}
+
+/** How an act has failed. */
+export interface ActFailure {
+  /** For operators. */
+  readonly reason: string
+  /** What was begun on the host was taken back, or nothing was. */
+  readonly isRolledBack: boolean
 }
 
 /** The properties of an instance that the table of actions does not determine. */
@@ -110,7 +136,12 @@ export interface ActEffects<A extends Act> {
   /** With its last; what the instance is then. */
   readonly done?: (tx: Tx, acted: Acted<A>) => Promise<InstancePart>
   /** The same for an act that the host could not do. */
-  readonly failed?: (tx: Tx, acted: Acted<A>, isRolledBack: boolean) => Promise<InstancePart>
+  readonly failed?: (tx: Tx, acted: Acted<A>, failure: ActFailure) => Promise<InstancePart>
+  /**
+   * The same where something else, such as a delete, has taken the instance from it, which decides what that is; may be
+   * repeated. `isDone`: the host has done the act.
+   */
+  readonly preempted?: (tx: Tx, acted: Acted<A>, isDone: boolean) => Promise<void>
   /** What takes back on the host what was begun there; absent: nothing does, or nothing is left. */
   readonly takeBack?: (act: A) => Act
 }

@@ -46,7 +46,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     await moveMigration(tx, acted, 'finished')
     return { flavor: acted.act.build.flavor }
   },
-  failed: async (tx, acted, isRolledBack) => {
+  failed: async (tx, acted, { isRolledBack }) => {
     await giveBack(tx, acted)
     await endMigration(acted.deps, tx, acted.instance.id, 'error')
     const { placed } = acted.instance

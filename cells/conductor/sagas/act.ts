@@ -189,24 +189,28 @@ function purpose(serverId: string): string {
   return `act on ${serverId}`
 }
 
-function actedOf({ deps, params }: ActCall): Acted<Act> {
+function actedOf({ deps, params, sagaId, work }: ActCall): Acted<Act> {
   const { operation, instance } = params
-  return { deps, operation, instance, act: actOf(deps, params), at: deps.clock.now() }
+  const act = actOf(deps, params)
+  return { deps, operation, instance, act, at: deps.clock.now(), sagaId, work }
 }
 
 /** Once another has taken the instance only says so. */
 async function end(tx: Tx, call: ActCall, done: Done, isRolledBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted') return reportPreempted(tx, call)
-  if (!(await lockOwnInstance(tx, sagaId, instance)))
-    return (await hasEnded(tx, call)) ? undefined : reportPreempted(tx, call)
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
+  const isOwn = done.outcome !== 'unwanted' && (await lockOwnInstance(tx, sagaId, instance))
+  if (!isOwn) {
+    await effects.preempted?.(tx, acted, done.outcome === 'done')
+    if (done.outcome === 'unwanted' || !(await hasEnded(tx, call))) reportPreempted(tx, call)
+    return
+  }
   const part =
     done.outcome === 'done'
       ? await effects.done?.(tx, acted)
-      : await effects.failed?.(tx, acted, isRolledBack)
+      : await effects.failed?.(tx, acted, { reason: done.reason, isRolledBack })
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   queueActionEnd(tx, deps, to, {
@@ -228,7 +232,7 @@ async function hasEnded(tx: Tx, { params: { instance }, sagaId }: ActCall): Prom
 }
 
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
-async function reportPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
+function reportPreempted(tx: Tx, { deps, params, work }: ActCall): void {
   const { instance, action, startedAt, isOwn } = params
   const event = endedEvent({
     serverId: instance.id,

@@ -52,6 +52,7 @@ export function creating(
     state: 'creating',
     sizeGb,
     fault: null,
+    imageId: null,
     sagaId,
     updatedAt: startedAt,
   }

@@ -56,6 +56,8 @@ export const volumes = mysqlTable(
     zone: text255('zone').notNull(),
     /** Why its last change failed; null: none failed since one succeeded. */
     fault: text('fault'),
+    /** The image whose content the last rebuild of its server gave it; null: none was. */
+    imageId: uuid('image_id'),
     /** The saga that is changing it; null when none is. */
     sagaId: uuid('saga_id'),
     createdAt: time('created_at').notNull(),

@@ -89,7 +89,9 @@ const rebootServer: Handler<operations['rebootServer']> = async (call) => {
 const rescueServer: Handler<operations['rescueServer']> = async (call) => {
   const { adminPass: password, rescue_image_ref: imageRef } = call.body.rescue ?? {}
   const { app, context, params } = call
-  const adminPass = await rescue(app, context, params.server_id, { password, imageRef })
+  const knowsRootVolumes = isSince(context, '2.87')
+  const request = { password, imageRef, knowsRootVolumes }
+  const adminPass = await rescue(app, context, params.server_id, request)
   return { body: { adminPass } }
 }
 
@@ -118,6 +120,7 @@ const rebuildServer: Handler<operations['rebuildServer']> = async (call) => {
     imageRef: asked.imageRef,
     password,
     keepsEphemeral: asked.preserve_ephemeral ?? false,
+    reimages: isSince(context, '2.93'),
     name: asked.name,
     hostname: asked.hostname,
     description: asked.description,

@@ -12,7 +12,9 @@ import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
+import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import { refuseElsewhere } from '../volumes/carried.ts'
+import { beginReimage, withdrawReimage } from '../volumes/reimage-volume.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
@@ -39,6 +41,7 @@ export async function reservePlan(
     await grow(plan.flavor.id, () => reserveResize(tx, serverId, plan.flavor))
   if (plan.kind === 'restore') await grow(null, () => chargeKept(tx, serverId))
   if (plan.kind === 'unshelve') await refuseElsewhere(tx, serverId, cellId)
+  if (plan.kind === 'rebuild' && plan.reimages !== undefined) await beginReimage(tx, plan.reimages)
 }
 
 /** Afterwards nothing is reserved any more: the cell has refused. */
@@ -50,6 +53,8 @@ export async function withdrawPlan(
   if (plan.kind === 'save') await images.withdraw(tx, plan.order.imageId)
   if (plan.kind === 'resize') await settleResize(tx, serverId, plan.previous)
   if (plan.kind === 'restore') await softDeleteUncharged(tx, serverId)
+  if (plan.kind === 'rebuild' && plan.reimages !== undefined)
+    await withdrawReimage(tx, plan.reimages)
 }
 
 /** With the cell's word that it has begun: what the server is from now on. */
@@ -138,11 +143,13 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
     }
   }
   if (plan.kind === 'rebuild') {
-    const { sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan
+    const { sealedUserData, sealedFiles, sealedPassword, keepsEphemeral, reimages } = plan
     const nics = [...(await deps.network.nicsOf(deps.db, serverId))]
-    const spec = { ...plan.spec, nics }
+    const spec = { ...(await withVolumesOfNow(deps.db, serverId, plan.spec)), nics }
     const request = { serverId, spec, sealedUserData, sealedFiles, sealedPassword }
-    return { name: 'rebuild', build: buildRequest(deps, request, cellId), keepsEphemeral }
+    const build = buildRequest(deps, request, cellId)
+    const root = reimages !== undefined && { reimages: true as const }
+    return { name: 'rebuild', build, keepsEphemeral, ...root }
   }
   if (plan.kind === 'keep') return { name: 'soft-delete' }
   if (plan.kind === 'restore') return { name: 'restore' }

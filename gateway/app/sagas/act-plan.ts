@@ -1,3 +1,4 @@
+import type { VolumeId } from '#common/ids.ts'
 import type { SavingAct } from '#openapi/wire/act.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
@@ -31,6 +32,13 @@ export type PlannedAction =
   | 'soft-delete'
   | 'restore'
 
+/** A volume that gets the content of an image. */
+export type Reimage = {
+  readonly volumeId: VolumeId
+  /** What it says of its image then. */
+  readonly imageMetadata: Readonly<Record<string, string>>
+}
+
 /** All parameters of an act besides its name. They are stored in a saga's row, so secrets among them are sealed. */
 export type ActPlan =
   | { readonly kind: 'save'; readonly order: SnapshotOrder }
@@ -43,6 +51,8 @@ export type ActPlan =
       /** True: the server's user data stays as it is; `sealedUserData` is what it was. */
       readonly keepsUserData?: boolean
       readonly keepsEphemeral: boolean
+      /** What the volume gets from which the server starts; absent: its content stays, or the server has a disk of its own. */
+      readonly reimages?: Reimage
       readonly shown: Rebuilt
     }
   | {

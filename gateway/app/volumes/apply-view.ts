@@ -2,7 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { HOLDING, queueHeldStatus } from '../../db/held-volumes.ts'
-import { removeVolume, writeLockedVolume } from '../../db/volumes.ts'
+import { removeVolume, type VolumeChange, writeLockedVolume } from '../../db/volumes.ts'
 import { refundType, refundVolumes } from './quotas.ts'
 import { statusOf, type Volume, type VolumeStatus } from './volume.ts'
 
@@ -27,12 +27,19 @@ export async function applyVolumeView(
   const { version: cellVersion, sizeGb, zone, storeId, storeName, fault } = view
   const status = isDeleting ? 'deleting' : shownStatus(volume, view)
   const shown = { cellVersion, isDeleting, status, sizeGb, zone, storeId, storeName, fault }
-  const change = { ...shown, ...(excessGb > 0 && { chargedGb: sizeGb }) }
+  const charged = excessGb > 0 && { chargedGb: sizeGb }
+  const change = { ...shown, ...charged, ...imageAfter(volume, view) }
   await writeLockedVolume(tx, volume.id, change, { isIntent: false })
   // It may have been made for a server, or extended while one used it.
   if (status === 'available' && !HOLDING.has(volume.status)) queueHeldStatus(tx, volume.id)
   if (excessGb > 0) refundVolumes(tx, volume, { gigabytes: excessGb })
   return true
+}
+
+/** What the volume says of its image once a rebuild of its server has given it the content of that. */
+function imageAfter({ nextImageMetadata: next }: Volume, { imageId }: VolumeView): VolumeChange {
+  if (next === null || next['image_id'] !== imageId) return {}
+  return { imageMetadata: next, nextImageMetadata: null, isBootable: true }
 }
 
 /** A cell knows nothing of attachments, transfers and moves: a volume that it calls available may be in use, or offered. */

@@ -123,6 +123,7 @@ const AT_WORK: ReadonlySet<VolumeStatus> = new Set([
   'extending',
   'uploading',
   'reverting',
+  'downloading',
 ])
 
 /**

@@ -8,6 +8,7 @@ export const VOLUME_STATUSES = [
   'extending',
   'uploading',
   'reverting',
+  'downloading',
   'attaching',
   'in-use',
   'detaching',
@@ -56,6 +57,8 @@ export interface Volume {
   readonly source: StoredSource | null
   /** What the image says of the disk that it has; null: it is of no image. */
   readonly imageMetadata: Readonly<Record<string, string>> | null
+  /** The same of the image that a rebuild of its server gives it, once it has the content; null: none does. */
+  readonly nextImageMetadata: Readonly<Record<string, string>> | null
   /** Null while no cell has it. */
   readonly cellId: CellId | null
   readonly attempt: number

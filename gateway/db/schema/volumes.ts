@@ -38,6 +38,8 @@ export const volumes = mysqlTable(
     source: json('source').$type<StoredSource>(),
     /** Of the image that its content was made from, as Cinder's `volume_image_metadata`; null: of none. */
     imageMetadata: json('image_metadata').$type<Readonly<Record<string, string>>>(),
+    /** The same of the image that a rebuild of its server gives it, once it has the content; null: none does. */
+    nextImageMetadata: json('next_image_metadata').$type<Readonly<Record<string, string>>>(),
     /** Null while no cell has it, and when none could make it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),

@@ -7,8 +7,9 @@ import type { Images } from '../../images/images.ts'
 import { keypairForBoot } from '../../keypairs/keypairs.ts'
 import { canonicalIp } from '../../networks/ip.ts'
 import type { RequestContext } from '../../request-context.ts'
-import type { Rebuilt } from '../../sagas/act-plan.ts'
+import type { Rebuilt, Reimage } from '../../sagas/act-plan.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
+import type { Volume } from '../../volumes/volume.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import { rebuildUnplaced } from '../boot/rebuild-unplaced.ts'
 import { refuseImageAgainstFlavor } from '../boot/refuse-image-against-flavor.ts'
@@ -17,6 +18,7 @@ import { limitMetadata } from '../edit/limit-metadata.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import { showServer } from '../list/show-server.ts'
 import { actOnServer } from './act-on-server.ts'
+import { imageForRoot, rootToRebuild } from './image-for-root.ts'
 import { refuseAction } from './refuse-action.ts'
 
 /** Undefined fields stay as they are. */
@@ -24,6 +26,8 @@ export interface RebuildRequest {
   readonly imageRef: string
   readonly password: string
   readonly keepsEphemeral: boolean
+  /** A volume that the server starts from gets the content of the image, whichever it has. */
+  readonly reimages: boolean
   readonly name: string | undefined
   readonly hostname: string | undefined
   readonly description: string | null | undefined
@@ -49,7 +53,9 @@ export interface AcceptedRebuild {
 
 /**
  * Afterwards the server's cell has accepted to make it again from the image, where it is, and the server shows that. One
- * that is in no cell, such as one whose cell was lost, is on its way to a cell. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
+ * that is in no cell, such as one whose cell was lost, is on its way to a cell. A volume that it starts from keeps its id. Throws
+ * as `actOnServer`; `invalid` for an image or key it cannot have, and while something is done with one of its volumes;
+ * `over-quota`.
  */
 export async function rebuildServer(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
@@ -65,7 +71,9 @@ export async function rebuildServer(
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
   await limitMetadata(db, server, request.metadata ?? {})
   await limitFiles(db, server, request.files)
-  const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
+  const rootVolume = await rootToRebuild(db, server)
+  const of = { server, before, request, rootVolume }
+  const { spec, shown, reimages } = await wanted({ compute, images }, context, of)
   const { files, keepsEphemeral, password } = request
   const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
   const seal = (text: string, what: SealedPart) =>
@@ -79,7 +87,7 @@ export async function rebuildServer(
   else
     await actOnServer(compute, context, id, {
       name: 'rebuild',
-      plan: { kind: 'rebuild', keepsEphemeral, keepsUserData, ...sealed },
+      plan: { kind: 'rebuild', keepsEphemeral, keepsUserData, ...sealed, ...reimages },
     })
   return { userData, shown }
 }
@@ -97,32 +105,28 @@ async function wanted(
     readonly server: ServerRecord
     readonly before: RequestSpec
     readonly request: RebuildRequest
+    readonly rootVolume: Volume | undefined
   },
-): Promise<{ readonly spec: BuildSpec; readonly shown: Rebuilt }> {
-  const { server, before, request } = of
+): Promise<{
+  readonly spec: BuildSpec
+  readonly shown: Rebuilt
+  readonly reimages: { readonly reimages?: Reimage }
+}> {
+  const { server, before, request, rootVolume } = of
   const { flavor } = server
-  const image = await imageForBoot(images, context, request.imageRef, flavor)
+  const { image, reimages } =
+    rootVolume === undefined
+      ? { image: await imageForBoot(images, context, request.imageRef, flavor), reimages: {} }
+      : await imageForRoot(images, context, { server, request, rootVolume })
   refuseImageAgainstFlavor(image, flavor)
   const { keyName } = request
   const keypair =
     keyName === undefined
       ? before.spec.keypair
       : (keyName && (await keypairForBoot(compute.db, context, keyName))) || null
-  const { accessIPv6 } = request
   const shown = {
-    imageId: image.id,
-    ...definedFields({
-      name: request.name,
-      hostname: request.hostname ?? hostnameOf(server, request),
-      metadata: request.metadata,
-      keyName,
-      description: request.description,
-      diskConfig: request.diskConfig,
-      accessIPv4: request.accessIPv4,
-      accessIPv6: accessIPv6 === undefined ? undefined : canonicalIp(accessIPv6, 'accessIPv6'),
-      // The drive is the only way by which a file reaches a guest.
-      configDrive: request.files.length > 0 ? true : undefined,
-    }),
+    ...(rootVolume === undefined && { imageId: image.id }),
+    ...shownAfter(server, request),
   }
   const {
     name,
@@ -152,7 +156,25 @@ async function wanted(
       remarks,
     },
     shown,
+    reimages,
   }
+}
+
+/** The shown fields that the request sets. */
+function shownAfter(server: ServerRecord, request: RebuildRequest): Rebuilt {
+  const { accessIPv6 } = request
+  return definedFields({
+    name: request.name,
+    hostname: request.hostname ?? hostnameOf(server, request),
+    metadata: request.metadata,
+    keyName: request.keyName,
+    description: request.description,
+    diskConfig: request.diskConfig,
+    accessIPv4: request.accessIPv4,
+    accessIPv6: accessIPv6 === undefined ? undefined : canonicalIp(accessIPv6, 'accessIPv6'),
+    // The drive is the only way by which a file reaches a guest.
+    configDrive: request.files.length > 0 ? true : undefined,
+  })
 }
 
 /** The fields that the request set and no record of the server shows. */

@@ -7,7 +7,7 @@ import type { ServerRecord } from '../list/server-record.ts'
 
 /**
  * Throws `conflict` for a lock that holds the action up, and in a state that forbids it; the lock comes first, as in
- * Nova. Throws `invalid` for what a server that starts from a volume cannot do.
+ * Nova. Throws `invalid` for a backup of a server that starts from a volume.
  */
 export function refuseAction(
   server: ServerRecord,
@@ -16,20 +16,8 @@ export function refuseAction(
 ): void {
   if (SERVER_ACTIONS[action].ignoresLock !== true) refuseLocked(server, requester)
   refuseInState(server, action)
-  const whyNot = NEEDS_IMAGE[action]
-  if (whyNot !== undefined && startsFromVolume(server))
-    throw new Failure('invalid', whyNot(server.id))
-}
-
-/**
- * Those that make the server's disk from an image, or keep it as one, with Nova's words. Of a rebuild Nova refuses only one
- * from another image, and has other words.
- */
-const NEEDS_IMAGE: Partial<Record<ServerActionName, (id: string) => string>> = {
-  'create-backup': () => 'Backup is not supported for volume-backed instances.',
-  rebuild: (id) =>
-    `Cannot 'rebuild' instance ${id}, which starts from a volume: its disk is not made from an image.`,
-  rescue: (id) => `Instance ${id} cannot be rescued: Cannot rescue a volume-backed instance`,
+  if (action === 'create-backup' && startsFromVolume(server))
+    throw new Failure('invalid', 'Backup is not supported for volume-backed instances.')
 }
 
 /** Whether the server's first disk is a volume. */

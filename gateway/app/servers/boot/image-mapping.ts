@@ -32,6 +32,11 @@ export function mappingProperties(
   return { [MAPPING]: JSON.stringify(disks), bdm_v2: 'True', root_device_name: '/dev/vda' }
 }
 
+/** Whether the image has no content of its own, but names snapshots of volumes. */
+export function namesVolumes({ properties }: Pick<BootImage, 'properties'>): boolean {
+  return !['', '[]'].includes(properties[MAPPING] ?? '')
+}
+
 /**
  * The request with the volumes that its image names in the place of the image; undefined for an image of one disk. A disk of the
  * request with the same boot index counts instead of the image's. Throws `invalid` for a mapping that cannot be read.
@@ -41,7 +46,7 @@ export function withMappedVolumes(
   { id, properties }: Pick<BootImage, 'id' | 'properties'>,
 ): ServerRequest | undefined {
   const text = properties[MAPPING]
-  if (text === undefined || text === '' || text === '[]') return undefined
+  if (text === undefined || !namesVolumes({ properties })) return undefined
   // Clients describe the disk of the image as a block device, too.
   const asked = request.disks.filter(({ sourceType, destinationType, sourceId }) => {
     return sourceType !== 'image' || destinationType !== 'local' || sourceId !== id

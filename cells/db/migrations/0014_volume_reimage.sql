@@ -1,0 +1,1 @@
+ALTER TABLE `volumes` ADD `image_id` char(36) character set ascii collate ascii_bin;

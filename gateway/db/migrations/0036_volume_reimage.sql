@@ -1,0 +1,1 @@
+ALTER TABLE `volumes` ADD `next_image_metadata` json;
