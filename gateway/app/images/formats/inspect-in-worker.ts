@@ -56,7 +56,7 @@ function threadFor({ href }: URL): Worker {
     return waiting.thread
   }
   const thread = new Worker(new URL(href))
-  // Where it ends by itself nobody is to wait for its answer.
+  // One that has ended by itself is given no further content.
   thread.on('error', () => forget(href, thread)).on('exit', () => forget(href, thread))
   return thread
 }
