@@ -37,6 +37,8 @@ export interface VolumesHarness extends DriverHarness {
   readonly storeName?: string
   /** False: a volume that was extended does not go back to an earlier snapshot; absent: it does. */
   readonly revertsExtended?: false
+  /** False: it rescues no guest that starts from a volume; absent: it does. */
+  readonly rescuesRoots?: false
   /** False: guests that run do not release a disk. */
   readonly guestsRelease: boolean
 }

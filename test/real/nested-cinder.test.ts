@@ -24,6 +24,9 @@ const FLAVORS = [
   { name: 'weir-128-2-1', vcpus: 1, ram: 128, disk: 2, 'OS-FLV-EXT-DATA:ephemeral': 1 },
 ]
 const Lists = Type.Record(Type.String(), Type.Unknown())
+const Hypervisors = Type.Object({
+  hypervisors: Type.Array(Type.Object({ hypervisor_type: Type.String() })),
+})
 
 const account = isFullRun ? openstackAccount() : undefined
 const admin = isFullRun ? openstackAccount('WEIR_TEST_OPENSTACK_ADMIN') : undefined
@@ -38,8 +41,11 @@ async function whyNot(): Promise<string | undefined> {
   return endpoints.volume === undefined ? 'the OpenStack has no Block Storage' : undefined
 }
 
-/** Afterwards the OpenStack has the flavors of the contract, which stay for later runs. */
-async function prepare(): Promise<void> {
+/**
+ * Afterwards the OpenStack has the flavors of the contract, which stay for later runs. True if its guests are real: Nova's fake
+ * driver rescues none that starts from a volume.
+ */
+async function prepare(): Promise<boolean> {
   await using cloud = new Cloud(nestedSettings(admin!), newId())
   for (const flavor of FLAVORS)
     await cloud
@@ -47,11 +53,14 @@ async function prepare(): Promise<void> {
       .catch((error: unknown) => {
         if (!isFailure(error, 'conflict')) throw error
       })
+  const path = '/os-hypervisors/detail'
+  const { body } = await cloud.ask(Hypervisors, 'compute', 'GET', path, { signal: signal() })
+  return body.hypervisors.some(({ hypervisor_type }) => hypervisor_type !== 'fake')
 }
 
 /** Hosts over a project of a real OpenStack, as its ordinary user, with volumes of its default type. */
 async function startCinder(): Promise<VolumesHarness> {
-  await prepare()
+  const hasRealGuests = await prepare()
   const directory = await mkdtemp(join(tmpdir(), 'weir-cinder-'))
   const images = new TestImages()
   const settings = nestedSettings({
@@ -84,6 +93,7 @@ async function startCinder(): Promise<VolumesHarness> {
     unitBytes: GIB,
     storeName: 'default',
     revertsExtended: false,
+    ...(hasRealGuests ? {} : { rescuesRoots: false }),
     leaveHalf: async ({ store, id }) => {
       const metadata = { weir_cell: owner.cellId, weir_store: store, weir_id: id }
       const volume = { name: `weir-${id}`, size: 1, metadata }
