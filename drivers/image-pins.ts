@@ -5,7 +5,7 @@ import { Failure } from '#common/errors.ts'
 /** `<SHA-256 of the image>.pin-<id of what it is pinned for>`, an empty file. */
 const PIN = /^([0-9a-f]{64})\.pin-([0-9a-f-]{36})$/
 
-/** Which images of a folder are pinned, and for whom: an empty file each, so that they outlast the process. */
+/** The pins of the images in a folder, and their holders. Each pin is an empty file, so it outlasts the process. */
 export class ImagePins {
   readonly #folder: string
   /** The SHA-256 of images, by their holders. */

@@ -266,7 +266,7 @@ test('a guest that is adopted is counted where it is bound, whatever its flavor 
     0: { VCPU: 1, MEMORY_MB: 64 },
     1: { VCPU: 1, MEMORY_MB: 64 },
   })
-  // Node 1 has more than it offers: nobody else gets a part of it.
+  // More is taken of node 1 than it offers, so no other server gets a part of the node.
   expect(await usedOf(host.id)).toEqual({
     ...{ NUMA_0_VCPU: 1, NUMA_0_MEMORY_MB: 64 },
     ...{ NUMA_1_VCPU: 3, NUMA_1_MEMORY_MB: 192 },

@@ -108,8 +108,9 @@ export interface Acted<A extends Act> {
   readonly act: A
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The saga that does it, and for whom. */
+  /** The saga that carries out the act. */
   readonly sagaId: SagaId
+  /** The request that asked for the act. */
   readonly work: WorkContext
 }
 
