@@ -25,6 +25,8 @@ export function createCompiler(): Compiler {
     strictTuples: false,
     strictRequired: false,
     addUsedSchema: false,
+    // The optimizer takes half the time of a compilation, and V8 finds what it finds.
+    code: { optimize: false },
   }
   const ajv = new Ajv2020(options)
   const pruning = new Ajv2020({ ...options, removeAdditional: true })

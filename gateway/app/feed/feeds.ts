@@ -1,5 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
+import { CELL_OPERATIONS } from '#openapi/wire/cell.ts'
+import { compileChecks } from '#openapi/wire/checked.ts'
+import { FeedBatch } from '#openapi/wire/feed.ts'
 import type { CellRef } from '../../cell-client/client.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { Reach } from '../reach.ts'
@@ -30,6 +33,8 @@ export class Feeds implements AsyncDisposable {
   constructor(options: FeedsOptions) {
     this.#options = options
     const { cells, clock, log } = options.deps
+    // One that takes up the feeds of another gateway has no time for it then: users wait for what the cells say.
+    compileChecks([FeedBatch, CELL_OPERATIONS['feed.read'].answer])
     this.#stopReceiving = cells.onHeartbeat((cell, beat) =>
       this.#feeds.get(cell)?.feed.receive(beat),
     )
