@@ -99,14 +99,22 @@ export class CellFeed implements AsyncDisposable {
     // An unreachable cell publishes nothing and would only be waited for; its next heartbeat wakes this up.
     const { cells } = this.#options.deps
     const known = cells.cell(this.#options.cell.id)
-    const isUnreachable = known?.isReachable !== true
-    if (known !== undefined && (!isUnreachable || isMissed(cells, known)))
-      await this.#recordReachability(isUnreachable)
-    if (isUnreachable) return { holder: 1, unreachable: 1 }
+    if (known?.isReachable !== true) {
+      if (known !== undefined && isMissed(cells, known)) await this.#recordReachability(true)
+      return { holder: 1, unreachable: 1 }
+    }
     try {
-      const { db } = this.#options.deps
+      return await this.#catchUp()
+    } finally {
+      // After the rows, for which users wait.
+      await this.#recordReachability(false)
       await this.#noteHeartbeat()
-      this.#at ??= await readFeedPosition(db, this.#options.cell.id)
+    }
+  }
+
+  async #catchUp(): Promise<ReconcilerReport> {
+    try {
+      this.#at ??= await readFeedPosition(this.#options.deps.db, this.#options.cell.id)
       // It has left, and this feed ends as soon as this gateway notices.
       if (this.#at === undefined) return { holder: 1, left: 1 }
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
