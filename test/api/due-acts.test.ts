@@ -116,6 +116,50 @@ test('a server is not restored beyond the quota, and one that cannot start stays
   await expectInvariants(cloud)
 })
 
+test('a server is not restored beyond what a policy for the flavor to which it was resized allows', async () => {
+  const admin = cloud.as('admin')
+  const policies = '/federation/v1/placement-policies'
+  const small = { flavorRef: cloud.catalog.small }
+  const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
+  await act(demo, id, { resize: small })
+  await waitFor(
+    'the resize to be confirmed',
+    async () => {
+      const { status, flavor } = await showServer(demo, id, '2.47')
+      return status === 'ACTIVE' && (flavor as { readonly ram: number }).ram === 512
+    },
+    15_000,
+  )
+  expect((await demo.delete(`${SERVERS}/${id}`)).status).toBe(204)
+  await untilStatus(demo, id, 'SOFT_DELETED')
+  const other = await activeServer(cloud, demo, { ...small, availability_zone: 'north' })
+
+  const made = await admin.post<{ id: string }>(policies, {
+    ...{ name: 'one-small', flavors: ['m1.small'], limits: { servers: 1 } },
+  })
+  expect(made.status).toBe(201)
+  const asked = { flavor: 'm1.small', image: 'tiny', project: await cloud.projectId('demo') }
+  type Decided = { readonly decisions: readonly { readonly policy: unknown }[] }
+  for (const gateway of cloud.endpoints.keys())
+    await expect
+      .poll(async () => {
+        const { body } = await admin.post<Decided>('/federation/v1/placements', asked, { gateway })
+        return body.decisions[0]?.policy
+      })
+      .toMatchObject({ name: 'one-small' })
+
+  const refused = await act(demo, id, { restore: null })
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    403,
+    expect.stringContaining('the project may have 1 servers'),
+  ])
+
+  expect((await admin.delete(`${policies}/${made.body.id}`)).status).toBe(204)
+  for (const each of [id, other.id]) await act(demo, each, { forceDelete: null })
+  for (const each of [id, other.id]) await untilGone(demo, each)
+  await expectInvariants(cloud)
+})
+
 test('a server without a guest to restore is deleted at once', async () => {
   const answer = await askForServer(cloud, demo, {}, { version: '2.74' })
   expect((await demo.delete(`${SERVERS}/${answer.body.server.id}`)).status).toBe(204)

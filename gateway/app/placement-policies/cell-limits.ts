@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { findServer } from '../../db/find-server.ts'
 import type { CellLimits } from '../../db/placement-policies.ts'
 import { type CellUse, projectUse } from '../../db/project-use.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
@@ -33,7 +34,7 @@ export interface Growth {
   readonly serverId: string
   readonly cellId: string
   readonly projectId: string
-  /** Null: the one it was built with. */
+  /** Null: the one it has. */
   readonly flavorId: string | null
 }
 
@@ -49,9 +50,9 @@ export async function chargeWithinLimits(
 ): Promise<void> {
   const all = policies.all()
   if (!all.some(({ rules }) => rules.limits !== null)) return charge()
-  const spec = (await findRequestSpec(tx, serverId))?.spec
-  const subject = { projectId, flavorId: flavorId ?? spec?.flavor.id ?? '', hint: spec?.policyHint }
-  const policy = appliedPolicy(all, subject)
+  const hint = (await findRequestSpec(tx, serverId))?.spec.policyHint
+  const flavor = flavorId ?? (await findServer(tx, serverId))?.flavor.id ?? ''
+  const policy = appliedPolicy(all, { projectId, flavorId: flavor, hint })
   if (policy === null || policy.rules.limits === null) return charge()
   queueProjectLock(tx, projectId)
   await charge()
