@@ -1,4 +1,4 @@
-import { stat, statfs } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
@@ -8,6 +8,7 @@ import { findOwnDomain, instanceOfDomain, isOwn } from './domains/own-domains.ts
 import { hasIoError } from './domains/power-state.ts'
 import type { LibvirtHost } from './host.ts'
 import type { DomainRef } from './rpc/refs.ts'
+import { roomOf } from './volumes/room.ts'
 import { isVolumeAlias } from './volumes/volume-device.ts'
 import { attributeAt, elementsAt, parseXml, textAt } from './xml/parse.ts'
 
@@ -16,7 +17,7 @@ const ROOM_BYTES = 64 * 1024 ** 2
 const LOOK_MS = 3_000
 
 /** A file system on which disks are. */
-interface Room {
+interface FileSystem {
   readonly device: number
   readonly freeBytes: number
 }
@@ -85,7 +86,7 @@ async function fullDisksOf(
 async function takeRoom(
   { logger }: LibvirtHost,
   disks: readonly FullDisk[],
-  { rooms, left }: { readonly rooms: Looks<Room>; readonly left: Map<number, number> },
+  { rooms, left }: { readonly rooms: Looks<FileSystem>; readonly left: Map<number, number> },
   signal: AbortSignal,
 ): Promise<boolean> {
   const needed = new Set<number>()
@@ -106,9 +107,10 @@ async function takeRoom(
   return true
 }
 
-async function roomIn(folder: string): Promise<Room> {
-  const [{ dev }, { bsize, bavail }] = await Promise.all([stat(folder), statfs(folder)])
-  return { device: dev, freeBytes: bavail * bsize }
+async function roomIn(folder: string): Promise<FileSystem> {
+  const { freeBytes } = await roomOf(folder, AbortSignal.timeout(10 * LOOK_MS))
+  const { dev } = await stat(folder)
+  return { device: dev, freeBytes }
 }
 
 /** False for a guest that has gone on, has been paused by its user or is being worked on: the next round sees to that. */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { ifAbsent } from '#common/if-absent.ts'
@@ -12,6 +12,7 @@ import { attributeAt, parseXml, textAt } from '../xml/parse.ts'
 import { IscsiPools, type IscsiStore } from './iscsi/iscsi-pools.ts'
 import type { PoolCalls } from './pool-calls.ts'
 import { RbdPools, type RbdStore } from './rbd/rbd-pools.ts'
+import { roomOf } from './room.ts'
 
 /** A storage pool that is a folder of files. */
 export interface FolderStore extends StoreReport {
@@ -146,19 +147,21 @@ export class Pools {
     const path = textAt(xml, 'pool', 'target', 'path')
     if (isOwn) await mkdir(path, { recursive: true, mode: 0o711 })
     // A daemon that was restarted has forgotten that a pool was active.
-    if (!(await this.#calls.isActive(pool, signal)))
+    if (!(await this.#calls.isActive(pool, signal))) {
+      // The daemon would wait for a folder that is silent, and with it all who ask it about the pool.
+      await roomOf(path, signal)
       await this.#calls.start(pool, signal).catch((error: unknown) => {
         if (!isFailure(error, 'conflict')) throw error
       })
-    const [id, { bsize, blocks, bavail }] = await Promise.all([
-      this.#identityOf(name, path),
-      statfs(path),
-    ])
+    }
+    // First, because nothing else is asked of a folder that is silent.
+    const room = await roomOf(path, signal)
+    const id = await this.#identityOf(name, path)
     return {
       ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
       encrypts: true,
       lacks: ['copy-shared-in-use'],
-      ...{ totalBytes: blocks * bsize, freeBytes: bavail * bsize },
+      ...room,
     }
   }
 
