@@ -4,7 +4,7 @@ import type { AttachmentId, InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { AttachmentSpec } from '../../volumes.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
-import { filesOf, isReached, type LibvirtHost } from '../host.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
 import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
 import { isOff } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
@@ -46,10 +46,9 @@ export function attachVolume(
     try {
       return await plugIn(host, { domain, store, volume }, signal)
     } catch (error) {
-      if (isNew && isReached(host)) {
-        await store.release(volume, signal)
-        await keepVolumes(host, id, volumes)
-      }
+      // Without an answer it is not known what there is, and the attach is asked for again.
+      if (!isFailure(error, 'unavailable') && !signal.aborted)
+        await takeBack(host, id, { domain, store, volume }, signal)
       throw lockFailure(error, volume.id)
     }
   })
@@ -152,30 +151,73 @@ async function plugIn(
   return `/dev/${target}`
 }
 
+/**
+ * Afterwards the instance does not have a volume that it could not be given. A guest that has got it is asked to release it,
+ * and does not get it at its next start; once it has released it, that is reported.
+ */
+async function takeBack(
+  host: LibvirtHost,
+  id: InstanceId,
+  { domain, store, volume }: NewDisk,
+  signal: AbortSignal,
+): Promise<void> {
+  const { attachmentId } = volume
+  const { volumes = [] } = await getInstanceRecord(host, id)
+  const places = [await liveDomain(host, domain, signal), await storedDomain(host, domain, signal)]
+  if (places.every((each) => targetOf(each, attachmentId) === undefined)) {
+    await store.release(volume, signal)
+    const others = volumes.filter((each) => each.attachmentId !== attachmentId)
+    return keepVolumes(host, id, others)
+  }
+  await keepVolumes(host, id, withVolume(volumes, { ...volume, isLeaving: true }))
+  await unplugStored(host, domain, volume, signal)
+  await askToRelease(host, domain, volume, signal)
+}
+
 /** The definition first, and once: a request for both would fail once only the guest has it. */
 async function unplug(
   host: LibvirtHost,
   domain: DomainRef,
-  { id, attachmentId }: AttachedVolume,
+  volume: AttachedVolume,
   signal: AbortSignal,
 ): Promise<void> {
-  const alias = aliasOf(attachmentId)
-  if (targetOf(await storedDomain(host, domain, signal), attachmentId) !== undefined)
-    await host.disks.detach(domain, alias, 'definition', signal)
+  const { id, attachmentId } = volume
+  await unplugStored(host, domain, volume, signal)
   const deadline = performance.now() + LET_GO_MS
   let askAt = 0
   while (targetOf(await liveDomain(host, domain, signal), attachmentId) !== undefined) {
     if (performance.now() > deadline)
       throw new Failure('conflict', `The guest does not release volume ${id}.`)
     if (performance.now() >= askAt) {
-      await host.disks.detach(domain, alias, 'guest', signal).catch((error: unknown) => {
-        // `conflict`: it was asked already, or went off.
-        if (!isFailure(error, 'not-found', 'conflict')) throw error
-      })
+      await askToRelease(host, domain, volume, signal)
       askAt = performance.now() + ASK_AGAIN_MS
     }
     await sleep(POLL_MS, undefined, { signal })
   }
+}
+
+async function unplugStored(
+  host: LibvirtHost,
+  domain: DomainRef,
+  { attachmentId }: AttachedVolume,
+  signal: AbortSignal,
+): Promise<void> {
+  if (targetOf(await storedDomain(host, domain, signal), attachmentId) !== undefined)
+    await host.disks.detach(domain, aliasOf(attachmentId), 'definition', signal)
+}
+
+async function askToRelease(
+  host: LibvirtHost,
+  domain: DomainRef,
+  { attachmentId }: AttachedVolume,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.disks
+    .detach(domain, aliasOf(attachmentId), 'guest', signal)
+    .catch((error: unknown) => {
+      // `conflict`: it was asked already, or went off.
+      if (!isFailure(error, 'not-found', 'conflict')) throw error
+    })
 }
 
 async function liveDomain(
