@@ -55,6 +55,7 @@ import { diskCalls } from './volumes/disk-calls.ts'
 import { secretCalls } from './volumes/encryption/secret-calls.ts'
 import { storeOn } from './volumes/open-store.ts'
 import { poolCalls } from './volumes/pool-calls.ts'
+import { PoolSessions } from './volumes/pool-sessions.ts'
 import { Pools } from './volumes/pools.ts'
 import { withReleased } from './volumes/released.ts'
 import { libvirtVolumes } from './volumes/volumes.ts'
@@ -157,6 +158,7 @@ export async function createLibvirtDriver(
     ioErrors: libvirtIoErrors(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
+      await host.poolSessions[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()
       await host.session[Symbol.asyncDispose]()
     },
@@ -207,6 +209,7 @@ async function createHost(
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
+  const poolSessions = new PoolSessions(address)
   const host: LibvirtHost = {
     owner,
     stateDirectory,
@@ -215,6 +218,7 @@ async function createHost(
     peer: parsePeerUri(settings.liveUri ?? defaultPeerUri(settings.uri)),
     session,
     slowSession,
+    poolSessions,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
     disks: diskCalls(session, slowSession),
@@ -224,7 +228,7 @@ async function createHost(
     pools: new Pools(
       environment,
       { names: settings.volumePools ?? [], cephPrograms: settings.cephPrograms },
-      poolCalls(session, slowSession),
+      poolCalls(session, poolSessions),
       logger,
     ),
     openStore: async (id, signal) => storeOn(host, await host.pools.get(id, signal)),

@@ -21,6 +21,7 @@ import type { PassthroughDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 import type { DiskCalls } from './volumes/disk-calls.ts'
+import type { PoolSessions } from './volumes/pool-sessions.ts'
 import type { Pools } from './volumes/pools.ts'
 import type { VolumeStore } from './volumes/store.ts'
 
@@ -37,6 +38,7 @@ export interface LibvirtHost {
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */
   readonly slowSession: LibvirtSession
+  readonly poolSessions: PoolSessions
   readonly domains: DomainCalls
   readonly devices: DeviceCalls
   readonly disks: DiskCalls

@@ -6,7 +6,10 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import type { PoolCalls } from '#drivers/libvirt/volumes/pool-calls.ts'
 import { Pools } from '#drivers/libvirt/volumes/pools.ts'
 import { IDENTITY_FILE, storeIdentity } from '#drivers/store-identity.ts'
+import { isFullRun } from '../env/full-run.ts'
 import { silenceFolder, whyNotSilent } from '../env/silent-folder.ts'
+import { startLibvirtHarness } from './libvirt-harness.ts'
+import { whyNoGuests } from './requirements.ts'
 
 const why = whyNotSilent()
 /** As many as there are threads for the work of a process with files. */
@@ -55,5 +58,41 @@ describe.skipIf(why !== undefined)(
       await silences.disposeAsync()
       await expect.poll(names).toEqual([...SILENT, 'good'])
     }, 60_000)
+  },
+)
+
+const whyNoDaemon = isFullRun ? (why ?? whyNoGuests(['libvirtd', 'virsh'])) : 'not asked for'
+/** Longer than a look, and then a call of the next one, are waited for. */
+const SILENCE_MS = 130_000
+
+describe.skipIf(whyNoDaemon !== undefined)(
+  `a pool that the daemon waits for${whyNoDaemon === undefined ? '' : ` (skipped: ${whyNoDaemon})`}`,
+  () => {
+    test('does not end what the host asks of guests and of other pools', async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'weir-stuck-'))
+      const folder = (name: string) => join(directory, name)
+      for (const name of ['silent', 'mounted', 'good']) await mkdir(folder(name), { mode: 0o711 })
+      await using owned = new AsyncDisposableStack()
+      owned.defer(() => rm(directory, { recursive: true }))
+      // Before the host has a mount namespace of its own.
+      owned.use(await silenceFolder(folder('silent')))
+      const harness = owned.use(await startLibvirtHarness('stuck'))
+      await harness.virsh('pool-define-as', 'good', 'dir', '--target', folder('good'))
+      const source = ['--source-dev', join(folder('silent'), 'device'), '--source-format', 'ext4']
+      await harness.virsh('pool-define-as', 'stuck', 'fs', ...source, '--target', folder('mounted'))
+      const volumePools = ['stuck', 'good']
+      const driver = owned.use(await harness.openAs(harness.owner, { volumePools }))
+      const stores = () => driver.volumes!.stores(signal())
+
+      const end = performance.now() + SILENCE_MS
+      const isOver = () => performance.now() > end
+      const guests = async () => {
+        while (!isOver()) expect(await driver.list(signal())).toEqual([])
+      }
+      const pools = async () => {
+        while (!isOver()) expect(await stores()).toMatchObject([{ name: 'good' }])
+      }
+      await Promise.all([guests(), pools()])
+    }, 300_000)
   },
 )

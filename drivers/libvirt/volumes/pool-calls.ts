@@ -4,6 +4,7 @@ import type { PoolRef } from '../rpc/refs.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import type { PoolSessions } from './pool-sessions.ts'
 
 /** virStoragePoolState. */
 const RUNNING = 2
@@ -14,13 +15,15 @@ const USAGES = { ceph: 2, iscsi: 3 } as const
 export type SecretName = { readonly uuid: string } | { readonly usage: string }
 
 /** libvirt's calls about storage pools, typed. */
-export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
+export function poolCalls(session: LibvirtSession, pools: Pick<PoolSessions, 'of'>) {
   const onPool = (pool: PoolRef) => new XdrWriter().pool(pool)
+  const call = ({ name }: PoolRef, ...asked: Parameters<LibvirtSession['call']>) =>
+    pools.of(name).call(...asked)
   return {
     async find(name: string, signal: AbortSignal): Promise<PoolRef | undefined> {
       const args = new XdrWriter().text(name)
       try {
-        return (await session.call(PROCEDURES.storagePoolLookupByName, args, signal)).pool()
+        return (await pools.of(name).call(PROCEDURES.storagePoolLookupByName, args, signal)).pool()
       } catch (error) {
         if (isFailure(error, 'not-found')) return undefined
         throw error
@@ -32,16 +35,16 @@ export function poolCalls(session: LibvirtSession, slow: LibvirtSession) {
     },
     async xml(pool: PoolRef, signal: AbortSignal): Promise<string> {
       const args = onPool(pool).uint(0)
-      return (await session.call(PROCEDURES.storagePoolGetXmlDesc, args, signal)).text()
+      return (await call(pool, PROCEDURES.storagePoolGetXmlDesc, args, signal)).text()
     },
     async isActive(pool: PoolRef, signal: AbortSignal): Promise<boolean> {
       return (
-        (await session.call(PROCEDURES.storagePoolGetInfo, onPool(pool), signal)).int() === RUNNING
+        (await call(pool, PROCEDURES.storagePoolGetInfo, onPool(pool), signal)).int() === RUNNING
       )
     },
     /** A pool of a network file system is mounted. */
     async start(pool: PoolRef, signal: AbortSignal): Promise<void> {
-      await slow.call(PROCEDURES.storagePoolCreate, onPool(pool).uint(0), signal)
+      await call(pool, PROCEDURES.storagePoolCreate, onPool(pool).uint(0), signal)
     },
     /** The key of a user of Ceph, as a secret of the daemon has it, which may not be private. */
     cephKey: (secret: SecretName, signal: AbortSignal) => secretValue(secret, USAGES.ceph, signal),

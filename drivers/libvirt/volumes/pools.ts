@@ -75,12 +75,16 @@ export class Pools {
 
   /** Those that answer within seconds. Throws `unavailable` while the daemon is away. */
   async reached(signal: AbortSignal): Promise<readonly FoundStore[]> {
-    const found = await Promise.all(
+    const looks = await Promise.allSettled(
       this.#pools.map(
         async (name) =>
           (await this.#find(this.#rooms, name, signal)) ?? this.#rbd.recent(name, RECENT_MS),
       ),
     )
+    const found = looks.map((look) => (look.status === 'fulfilled' ? look.value : undefined))
+    const failed = looks.find((look) => look.status === 'rejected')
+    // A daemon that answers of one pool is not away, though its silence about another may have ended the session.
+    if (failed !== undefined && found.every((each) => each === undefined)) throw failed.reason
     return found.filter((each) => each !== undefined)
   }
 
