@@ -11,7 +11,7 @@ const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /** The summary by which gateways choose cells. Only hosts that could take a server now count as free. */
 export function cellSummary(
-  hosts: readonly Host[],
+  hosts: readonly Pick<Host, 'inventory' | 'zone' | 'simulated'>[],
   states: readonly HostState[],
   scheduling: Scheduling,
 ): CellSummary {

@@ -5,7 +5,12 @@ import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
-import { applyHostViews } from './host-index.ts'
+import {
+  applyHostViews,
+  cellsWithRecoveringHosts,
+  HOSTS_BY_ZONE,
+  indexedHosts,
+} from './host-index.ts'
 import { abilitiesOfCells, findHost, hostsByIds, listHosts } from './host-list.ts'
 
 const cell = newId<CellId>()
@@ -93,4 +98,44 @@ test('a cell has the abilities of all its hosts that are up', async () => {
 
   expect(abilities.get(one)).toEqual(new Set(['ovn', 'volumes', 'guestMetadata']))
   expect(abilities.get(other)).toEqual(new Set())
+})
+
+test('hosts are counted by cell, those that are up and not forced down, in the zones of all', async () => {
+  const [one, other] = [newId<CellId>(), newId<CellId>()]
+  const apply = (cellId: CellId, views: Parameters<typeof applyHostViews>[2]) =>
+    db.transaction((tx) => applyHostViews(tx, cellId, views))
+  await apply(one, [
+    sampleHost('one-1', { zone: 'east' }),
+    sampleHost('one-2', { zone: 'west' }),
+    sampleHost('one-3', { zone: 'west', isForcedDown: true }),
+    sampleHost('one-4', { zone: 'north', isUp: false }),
+    sampleHost('one-5', { zone: 'south', isDeleted: true }),
+  ])
+  await apply(other, [
+    sampleHost('other-1', { isUp: false, isDisabled: true }),
+    sampleHost('other-2', { isUp: false, isForcedDown: true }),
+  ])
+
+  const hosts = await indexedHosts(db)
+  const ofOne = hosts.get(one)!
+  expect({ ...ofOne, zones: ofOne.zones.toSorted() }).toEqual({
+    hostsUp: 2,
+    zones: ['east', 'north', 'west'],
+  })
+  expect(hosts.get(other)).toEqual({ hostsUp: 0, zones: ['nova'] })
+  const recovering = await cellsWithRecoveringHosts(db)
+  expect(recovering).toContain(one)
+  expect(recovering).not.toContain(other)
+})
+
+test('they are counted in an index, without a look at the views', async () => {
+  const many = Array.from({ length: 200 }, (_, nth) => sampleHost(`many-${nth}`))
+  await db.transaction((tx) => applyHostViews(tx, newId<CellId>(), many))
+
+  const explained = await db.rows<{ key: string; Extra: string }>(
+    sqlStatement(sql`explain ${HOSTS_BY_ZONE}`),
+    {},
+  )
+  expect(explained).toMatchObject([{ key: 'host_index_state' }])
+  expect(explained[0]!.Extra).toMatch(/^Using where; Using index$/)
 })

@@ -54,14 +54,16 @@ const FORGET_VERSIONS = sqlStatement(
   sql`update host_index set version = 0 where cell_id = ${sql.placeholder('cellId')}`,
 )
 
-const isUp = sql`json_value(view, '$.isUp') = 1 and json_value(view, '$.isForcedDown') = 0`
-const isComingBack = sql`json_value(view, '$.isUp') = 0 and json_value(view, '$.isForcedDown') = 0
-  and json_value(view, '$.isDisabled') = 0 and updated_at > now(3) - interval 60 second
-  and not ${isInFuture(sql`updated_at`)}`
-const HOSTS_BY_CELL = sqlStatement(sql`
-  select cell_id, sum(${isUp}) as hosts_up, sum(${isComingBack}) as coming_back,
-    json_arrayagg(distinct json_value(view, '$.zone')) as zones
-  from host_index where json_value(view, '$.isDeleted') = 0 group by cell_id`)
+// It looks into the columns of an index alone: there may be a hundred thousand hosts.
+export const HOSTS_BY_ZONE = sql`
+  select cell_id, zone, sum(is_up and not is_forced_down) as hosts_up
+  from host_index where is_deleted = 0 group by cell_id, zone`
+const COUNT_HOSTS = sqlStatement(HOSTS_BY_ZONE)
+
+const RECOVERING = sqlStatement(sql`
+  select distinct cell_id from host_index
+  where is_deleted = 0 and is_up = 0 and is_forced_down = 0 and json_value(view, '$.isDisabled') = 0
+    and updated_at > now(3) - interval 60 second and not ${isInFuture(sql`updated_at`)}`)
 
 const WITH_HOST = statement(
   builder
@@ -160,27 +162,31 @@ export async function forgetHostVersions(tx: Tx, cellId: CellId): Promise<void> 
 
 /** The hosts of one cell in the index. */
 export interface IndexedHosts {
-  readonly cellId: CellId
   readonly hostsUp: number
   readonly zones: readonly string[]
-  /** Hosts that are down without being forced down, and whose state changed within the last minute. */
-  readonly recovering: number
 }
 
 /** By cell; cells without hosts are absent. */
-export async function indexedHosts(db: Executor): Promise<readonly IndexedHosts[]> {
-  const rows = await db.rows<{
-    cell_id: CellId
-    hosts_up: number | string
-    coming_back: number | string
-    zones: readonly string[] | string
-  }>(HOSTS_BY_CELL, {})
-  return rows.map(({ cell_id: cellId, hosts_up, coming_back, zones }) => ({
-    cellId,
-    hostsUp: Number(hosts_up),
-    recovering: Number(coming_back),
-    zones: typeof zones === 'string' ? (JSON.parse(zones) as readonly string[]) : zones,
-  }))
+export async function indexedHosts(db: Executor): Promise<ReadonlyMap<CellId, IndexedHosts>> {
+  const rows = await db.rows<{ cell_id: CellId; zone: string; hosts_up: number | string }>(
+    COUNT_HOSTS,
+    {},
+  )
+  const byCell = Map.groupBy(rows, (row) => row.cell_id)
+  return new Map(
+    [...byCell].map(([cellId, zones]) => [
+      cellId,
+      {
+        hostsUp: zones.reduce((total, { hosts_up }) => total + Number(hosts_up), 0),
+        zones: zones.map(({ zone }) => zone),
+      },
+    ]),
+  )
+}
+
+/** The cells with hosts that are down without being forced down, and whose state changed within the last minute. */
+export async function cellsWithRecoveringHosts(db: Executor): Promise<readonly CellId[]> {
+  return (await db.rows<{ cell_id: CellId }>(RECOVERING, {})).map((row) => row.cell_id)
 }
 
 /** The cells that have a host of this name. */

@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import type { Cell } from '../../cell-client/cell.ts'
-import { type IndexedHosts, indexedHosts } from '../../db/host-index.ts'
+import { cellsWithRecoveringHosts, type IndexedHosts, indexedHosts } from '../../db/host-index.ts'
 
 /**
  * The cells with what the index of hosts knows besides their last summaries, which are up to a second old. An act on a
@@ -10,7 +10,7 @@ export async function cellsAsIndexed(
   db: Executor,
   cells: readonly Cell[],
 ): Promise<readonly Cell[]> {
-  const indexed = new Map((await indexedHosts(db)).map((each) => [each.cellId, each]))
+  const indexed = await indexedHosts(db)
   return cells.map((cell) => {
     const hosts = indexed.get(cell.id)
     return hosts === undefined ? cell : withHosts(cell, hosts)
@@ -20,9 +20,7 @@ export async function cellsAsIndexed(
 /** Whether a cell that cannot be chosen now has hosts that were up a short while ago, and that no operator removed. */
 export async function areHostsRecovering(db: Executor, cells: readonly Cell[]): Promise<boolean> {
   const enabled = new Set(cells.filter(({ isEnabled }) => isEnabled).map(({ id }) => id))
-  return (await indexedHosts(db)).some(
-    ({ cellId, recovering }) => recovering > 0 && enabled.has(cellId),
-  )
+  return (await cellsWithRecoveringHosts(db)).some((id) => enabled.has(id))
 }
 
 function withHosts(cell: Cell, { hostsUp, zones }: IndexedHosts): Cell {

@@ -11,7 +11,6 @@ import { savedDiskOf } from '../../db/parts-of-moves.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { hasAction } from '../../db/server-actions.ts'
 import type { NextMoveStep, ServerMoveRecord } from '../../db/server-moves.ts'
-import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp, reachable } from '../hosts/host-state.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -66,7 +65,7 @@ async function twoPasses(
   const { savedDisk: _before, ...rest } = request.spec
   const spec = { ...rest, flavor, requestedHost: null }
   const cell = await db.transaction(async (tx) => {
-    const others = (await cellsAsIndexed(tx, cells.cells())).filter(
+    const others = cells.cells().filter(
       ({ id, summary }) =>
         id !== fromCellId &&
         (toCellId === null || id === toCellId) &&

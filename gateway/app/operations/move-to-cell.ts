@@ -6,7 +6,6 @@ import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { beginServerMove, runningMoveOf, type ServerMoveRecord } from '../../db/server-moves.ts'
-import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { findOperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { reachable } from '../hosts/host-state.ts'
@@ -124,7 +123,7 @@ async function destination(
   const volumes = await volumesOf(tx, serverId)
   const why = await whyNotAlong(tx, serverId, volumes)
   if (why !== undefined) throw refusal(server, why)
-  const all = await cellsAsIndexed(tx, compute.cells.cells())
+  const all = compute.cells.cells()
   const others = all.filter(({ id }) => id !== cellId && (to === null || id === to.id))
   if (others.length === 0) throw refusal(server, 'there is no other cell.')
   const { cells, reason } = cellsWithRoom(others, volumes)

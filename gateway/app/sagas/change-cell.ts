@@ -10,7 +10,6 @@ import { type InstanceMapping, lockMapping, reassignMapping } from '../../db/ins
 import { findRequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { queueTraces } from '../../db/traces.ts'
-import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { choiceMeasure } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
@@ -123,7 +122,7 @@ async function chooseCellFor(
   spec: BuildSpec,
   to: CellId | null,
 ): Promise<Target> {
-  const all = await cellsAsIndexed(tx, deps.cells.cells())
+  const all = deps.cells.cells()
   const home = cellId ?? spec.savedDisk?.home
   const others = all.filter(({ id }) => id !== home && (to === null || id === to))
   if (cellId !== null && others.length === 0)

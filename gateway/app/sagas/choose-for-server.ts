@@ -5,6 +5,7 @@ import type { Cell } from '../../cell-client/cell.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
 import { replicaCellOf } from '../../db/server-replicas.ts'
 import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
+import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { type CellChoice, choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -24,7 +25,8 @@ export interface Placing {
 }
 
 /**
- * Chooses a cell for the server, by its request and its policy. Until the transaction ends no other choice can spoil this one.
+ * Chooses a cell for the server, by its request, its policy and the summaries of the cells, or by the index of hosts where
+ * these leave none. Until the transaction ends no other choice can spoil this one.
  * Throws `unavailable` where none will do, and this gateway has begun so lately that it has not heard all of them yet.
  */
 export async function chooseForServer(
@@ -43,8 +45,11 @@ export async function chooseForServer(
   const required = { ...where, group, sameHost, cellHints: spec, hints, policy, replicaCellId }
   if (policy?.rules.spread?.isRequired || policy?.rules.limits) queueProjectLock(tx, projectId)
   await lockSpanningNetworks(tx, cells, networks)
-  const request = await cellRequest(tx, required, cells, tried)
-  const choice = chooseCell(cells, request, choiceSources(deps))
+  const among = async (all: readonly Cell[]) =>
+    chooseCell(all, await cellRequest(tx, required, all, tried), choiceSources(deps))
+  const bySummaries = await among(cells)
+  const isDecided = bySummaries.chosen !== undefined || cells.length === 0
+  const choice = isDecided ? bySummaries : await among(await cellsAsIndexed(tx, cells))
   const unheard = choice.chosen === undefined && cells.find((cell) => mayBeHeard(deps, cell))
   if (!unheard) return choice
   throw new Failure('unavailable', `Cell ${unheard.name} has not been heard yet. Please try again.`)

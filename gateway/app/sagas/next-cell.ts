@@ -9,7 +9,6 @@ import { findRequestSpec, queuePasswordErasure } from '../../db/request-specs.ts
 import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
-import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { choiceMeasure } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
@@ -58,7 +57,7 @@ export async function assignNextCell(
   const hasVolumes = spec.volumes !== undefined
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave && !hasVolumes
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
-  const cells = mayGo ? await cellsFor(tx, deps, spec) : []
+  const cells = mayGo ? cellsFor(deps, spec) : []
   const { projectId } = mapping
   const placing = { serverId, projectId, spec, cells, tried, group: near }
   const choice = await chooseForServer(tx, deps, placing)
@@ -98,12 +97,8 @@ export async function assignNextCell(
 }
 
 /** A server that another cell was to take goes back to the one that it left, also where no new server is placed there. */
-async function cellsFor(
-  tx: Tx,
-  { cells }: ComputeDeps,
-  { savedDisk }: BuildSpec,
-): Promise<readonly Cell[]> {
-  const all = await cellsAsIndexed(tx, cells.cells())
+function cellsFor({ cells }: ComputeDeps, { savedDisk }: BuildSpec): readonly Cell[] {
+  const all = cells.cells()
   const home = savedDisk?.home ?? null
   if (home === null) return all
   return all.filter(({ id }) => id === home).map((cell) => ({ ...cell, isEnabled: true }))
