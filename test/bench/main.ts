@@ -4,6 +4,7 @@ import { startFloor } from './floor.ts'
 import { thisMachine } from './machine.ts'
 import { type Options, parseOptions } from './options.ts'
 import { type BatchFigures, measureBatch } from './phases/batch.ts'
+import { type ContentionFigures, measureContention } from './phases/contention.ts'
 import { type FirstFigures, measureFirst } from './phases/first.ts'
 import { type IdleFigures, measureIdle } from './phases/idle.ts'
 import { type Held, measureMemory, readHeld } from './phases/memory.ts'
@@ -65,6 +66,7 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
     progress('Asking for pages of a thousand ...')
     pages['GET /servers/detail?limit=1000 c=8'] = await measurePages(product)
   }
+  const contended = await contention(options, product)
   return {
     startedAt,
     machine: thisMachine(),
@@ -77,9 +79,11 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
       ...(await bootsOfMany(options, product)),
       ...(await volumes(options, product)),
       ...(await traced(options, owned, product)),
+      ...contended.variants,
     },
     pages,
     batches: await batches(options, product),
+    retries: contended.retries,
     memory: phases.includes('memory') ? [atStart, ...(await watchMemory(options, product))] : [],
   }
 }
@@ -157,6 +161,16 @@ async function batches(
   progress(`Requesting ${servers} servers at once, ${stormRounds} times ...`)
   await deleteStorm(product, (await bootStorm(product, WARM_UP_SERVERS, 'bench-warm')).ids)
   return measureBatch(product, servers, stormRounds)
+}
+
+async function contention(
+  { phases, stormRounds }: Options,
+  product: Product,
+): Promise<ContentionFigures> {
+  if (!phases.includes('contention')) return { variants: {}, retries: {} }
+  progress(`Booting servers that want the same room ${stormRounds} times ...`)
+  await deleteStorm(product, (await bootStorm(product, WARM_UP_SERVERS, 'bench-warm')).ids)
+  return measureContention(product, stormRounds)
 }
 
 function watchMemory({ boots }: Options, product: Product): Promise<readonly Held[]> {

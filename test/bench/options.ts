@@ -13,6 +13,7 @@ export const PHASES = [
   'networks',
   'connections',
   'batch',
+  'contention',
   'volumes',
   'traces',
   'memory',

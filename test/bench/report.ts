@@ -1,6 +1,7 @@
 import type { Comparison } from './compare.ts'
 import type { Machine } from './machine.ts'
 import type { BatchFigures } from './phases/batch.ts'
+import type { RetryFigures } from './phases/contention.ts'
 import type { FirstFigures } from './phases/first.ts'
 import type { IdleFigures } from './phases/idle.ts'
 import type { Held } from './phases/memory.ts'
@@ -24,6 +25,8 @@ export interface Results {
   readonly pages: Readonly<Record<string, PageFigures>>
   /** Requests for many servers at once. */
   readonly batches: Readonly<Record<string, BatchFigures>>
+  /** What boots that wanted the same room did again. */
+  readonly retries: Readonly<Record<string, RetryFigures>>
   /** At the start, and after so many boots each. */
   readonly memory: readonly Held[]
 }
@@ -47,7 +50,7 @@ const HEADINGS = [
 
 /** The results for people: lines of text. */
 export function report(results: Results): readonly string[] {
-  const { readyMs, idle, first, comparisons, variants, pages, batches, memory } = results
+  const { readyMs, idle, first, comparisons, variants, pages, batches, retries, memory } = results
   const { machine, startedAt } = results
   return [
     `${startedAt}  ${Object.values(machine).join(', ')}`,
@@ -83,6 +86,11 @@ export function report(results: Results): readonly string[] {
     '',
     ...table(['many at once', 'answered ms', 'ACTIVE ms'], Object.entries(batches).map(batchRow)),
     '',
+    ...table(
+      ['of the same room', 'servers', 'choices again', 'claims lost', 'throughput lost'],
+      Object.entries(retries).map(([name, each]) => retryRow(name, each, variants[name]!)),
+    ),
+    '',
     ...memoryTable(memory),
   ]
 }
@@ -108,6 +116,15 @@ function pageRow([name, figures]: [string, PageFigures]): readonly string[] {
 
 function batchRow([name, { answeredMs, activeMs }]: [string, BatchFigures]): readonly string[] {
   return [name, answeredMs.toFixed(0), activeMs.toFixed(0)]
+}
+
+function retryRow(
+  name: string,
+  { servers, choicesAgain, claimsLost }: RetryFigures,
+  { ratio }: VariantFigures,
+): readonly string[] {
+  const lost = `${((1 - ratio.perSecond) * 100).toFixed(0)} %`
+  return [name, ...[servers, choicesAgain, claimsLost].map(String), lost]
 }
 
 function memoryTable(memory: readonly Held[]): readonly string[] {

@@ -23,11 +23,20 @@ export function requestBytes(plan: RequestPlan): Buffer {
 
 /** The same request for so many servers at once. */
 export function manyOf(create: Buffer, servers: number): Buffer {
+  return withBody(create, ({ server }) => ({
+    server: { ...server, min_count: servers, max_count: servers },
+  }))
+}
+
+/** The same request for a server, with a body that is made of its own. */
+export function withBody(
+  create: Buffer,
+  change: (body: { readonly server: object }) => object,
+): Buffer {
   const [head = '', body = ''] = create.toString().split('\r\n\r\n')
-  const { server } = JSON.parse(body) as { readonly server: object }
-  const many = JSON.stringify({ server: { ...server, min_count: servers, max_count: servers } })
-  const sized = head.replace(/Content-Length: \d+/, `Content-Length: ${Buffer.byteLength(many)}`)
-  return Buffer.from(`${sized}\r\n\r\n${many}`)
+  const changed = JSON.stringify(change(JSON.parse(body) as { readonly server: object }))
+  const size = `Content-Length: ${Buffer.byteLength(changed)}`
+  return Buffer.from(`${head.replace(/Content-Length: \d+/, size)}\r\n\r\n${changed}`)
 }
 
 const SAID_CHARS = 300

@@ -1,7 +1,9 @@
 import { median, pairedRatio } from '../statistics.ts'
 import { table } from '../table.ts'
-import { printLine } from '../terminal.ts'
+import { interrupted, printLine, progress } from '../terminal.ts'
 import { byHand, type Decider, product } from './deciders.ts'
+import { openGatewaySite } from './gateway-site.ts'
+import { measureChoices } from './measure-choices.ts'
 import { sampleHosts } from './sample.ts'
 
 const SIZES = [100, 1_000, 10_000]
@@ -11,8 +13,30 @@ const ROUNDS = 9
 const HOSTS_PER_ROUND = 2_000_000
 const US_PER_MS = 1_000
 
+const FEDERATION = { cells: 200, hostsPerCell: 500 }
+
 const headings = ['Hosts in the cell', 'decision us', 'by hand us', 'decisions/s', 'of the loop']
 printLine(table(headings, SIZES.map(measured)).join('\n'))
+await using owned = new AsyncDisposableStack()
+for (const line of await Promise.race([choices(owned), interrupted()])) printLine(line)
+
+async function choices(owned: AsyncDisposableStack): Promise<readonly string[]> {
+  const { cells, hostsPerCell } = FEDERATION
+  progress(`Writing the index of ${cells} cells of ${hostsPerCell} hosts ...`)
+  const site = await openGatewaySite(owned, FEDERATION)
+  progress('Choosing cells ...')
+  const figures = await measureChoices(site)
+  const headings = [
+    `Choice among ${cells} cells of ${hostsPerCell} hosts`,
+    ...['decisions', 'p50 ms', 'p99 ms', 'longest ms'],
+  ]
+  const rows = figures.map(({ name, decisions, p50Ms, p99Ms, longestMs }) => [
+    name,
+    decisions.toLocaleString('en'),
+    ...[p50Ms, p99Ms, longestMs].map((ms) => ms.toFixed(2)),
+  ])
+  return ['', ...table(headings, rows)]
+}
 
 function measured(hosts: number): readonly string[] {
   const decisions = Math.ceil(HOSTS_PER_ROUND / hosts)
