@@ -1356,6 +1356,60 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/action#os-set_image_metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["setVolumeImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-show_image_metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showVolumeImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/volumes/{volume_id}/action#os-unset_image_metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unsetVolumeImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-update_readonly_flag": {
         readonly parameters: {
             readonly query?: never;
@@ -1820,6 +1874,10 @@ export interface components {
         readonly VolumeMetadata: {
             readonly [key: string]: string;
         };
+        /** @description Properties of images, which servers that start from the volume have, and images that are made of it. */
+        readonly VolumeImageMetadata: {
+            readonly [key: string]: string;
+        };
         /** @description Which stores a volume may be in. */
         readonly VolumeHints: {
             /** @description Volumes, one of which has the store that it is to be in. */
@@ -1922,7 +1980,7 @@ export interface components {
             readonly consistencygroup_id: null;
             readonly replication_status: null;
             readonly metadata: components["schemas"]["VolumeMetadata"];
-            /** @description Of the image that it was made from, with the properties of that; absent from other volumes. */
+            /** @description Of the image that it was made from, with the properties of that, as os-set_image_metadata and os-unset_image_metadata have changed it; absent from volumes that have none. */
             readonly volume_image_metadata?: {
                 readonly [key: string]: string;
             };
@@ -2036,6 +2094,7 @@ export type VolumeName = components['schemas']['VolumeName'];
 export type VolumeDescription = components['schemas']['VolumeDescription'];
 export type VolumeSize = components['schemas']['VolumeSize'];
 export type VolumeMetadata = components['schemas']['VolumeMetadata'];
+export type VolumeImageMetadata = components['schemas']['VolumeImageMetadata'];
 export type VolumeHints = components['schemas']['VolumeHints'];
 export type NewVolume = components['schemas']['NewVolume'];
 export type VolumeAttachment = components['schemas']['VolumeAttachment'];
@@ -5388,6 +5447,108 @@ export interface operations {
                 readonly "application/json": {
                     readonly "os-set_bootable": {
                         readonly bootable: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly setVolumeImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-set_image_metadata": {
+                        readonly metadata: components["schemas"]["VolumeImageMetadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What volume_image_metadata shows then. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Ignored; send null. */
+                    readonly "os-show_image_metadata": unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What volume_image_metadata shows then. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: {
+                            readonly [key: string]: string;
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly unsetVolumeImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-unset_image_metadata": {
+                        readonly key: string;
                     };
                 };
             };

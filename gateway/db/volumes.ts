@@ -130,7 +130,9 @@ export async function metadataOfVolumes(
 }
 
 /** What its user may change. */
-export type VolumeEdit = Partial<Pick<Volume, 'name' | 'description' | 'metadata' | 'isBootable'>>
+export type VolumeEdit = Partial<
+  Pick<Volume, 'name' | 'description' | 'metadata' | 'imageMetadata' | 'isBootable'>
+>
 
 /** Afterwards the volume has these values. Throws `StaleRevision` when it has changed since it was read. */
 export async function editVolume(

@@ -123,6 +123,56 @@ test('what an image cannot be made to is refused in the words of Cinder, and not
   await removed(source.id)
 })
 
+test('what a volume knows of an image is changed, and goes into images that are made of it', async () => {
+  const imageRef = await imageOf({ hw_disk_bus: 'scsi', os_distro: 'debian' })
+  const { id } = await available({ size: 1, imageRef })
+  const act = (action: object, who = demo) => who.post(`${VOLUMES}/${id}/action`, action)
+  const set = (metadata: object, who = demo) => act({ 'os-set_image_metadata': { metadata } }, who)
+  const unset = (key: string) => act({ 'os-unset_image_metadata': { key } })
+
+  const changed = await set({ hw_disk_bus: 'virtio', image_name: 'mine', min_ram: '32' })
+  expect(changed).toMatchObject({
+    status: 200,
+    body: { metadata: { hw_disk_bus: 'virtio', image_name: 'mine', image_id: imageRef } },
+  })
+  expect((await unset('os_distro')).status).toBe(200)
+  const shown = await act({ 'os-show_image_metadata': null })
+  const known = { ...(changed.body['metadata'] as object) } as Record<string, string>
+  delete known['os_distro']
+  expect(shown.body['metadata']).toEqual(known)
+  const { body } = await demo.get(`${VOLUMES}/${id}`)
+  expect(body['volume']).toMatchObject({ volume_image_metadata: known })
+
+  const refused = [
+    await unset('os_distro'),
+    await set({ min_ram: 'much' }),
+    await set({ image_id: 'tiny' }),
+    await set({ owner: 'nobody' }),
+    await set({ os_glance_import: 'x' }),
+    await set({ 'no?': 'x' }),
+    await set({ a: 'b'.repeat(256) }),
+    await set(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`p${n}`, '']))),
+  ]
+  expect(refused.map(({ status }) => status)).toEqual([404, 400, 400, 400, 403, 400, 400, 400])
+  const messages = refused.map((each) => JSON.stringify(each.body))
+  expect(messages[1]).toContain("min_ram: 'much' is not a number of MiB")
+  expect(messages[3]).toContain('owner is an attribute of images')
+
+  const order = { image_name: 'made', disk_format: 'raw', container_format: 'bare' }
+  const uploaded = await act({ 'os-volume_upload_image': order })
+  const { image_id: made } = uploaded.body['os-volume_upload_image'] as { image_id: string }
+  const image = async () => (await demo.get(`/image/v2/images/${made}`)).body
+  await waitFor('the image', async () => (await image())['status'] === 'active', LIMIT_MS)
+  expect(await image()).toMatchObject({ hw_disk_bus: 'virtio', min_ram: 32 })
+  expect(await image()).not.toHaveProperty('os_distro')
+
+  for (const key of Object.keys(known)) expect((await unset(key)).status).toBe(200)
+  const bare = await demo.get(`${VOLUMES}/${id}`)
+  expect(bare.body['volume']).not.toHaveProperty('volume_image_metadata')
+  await removed(id)
+  await demo.delete(`/image/v2/images/${made}`)
+})
+
 test('an image that is gone before its host reads it leaves a volume in error, which is deleted', async () => {
   const imageRef = await imageOf()
   const [asked] = await Promise.all([

@@ -44,6 +44,9 @@ cinder.volumes.set_metadata(first, {'c': 'd'})
 cinder.volumes.delete_metadata(first, ['a'])
 cinder.volumes.set_bootable(first, True)
 cinder.volumes.update_readonly_flag(first, False)
+cinder.volumes.set_image_metadata(first, {'os_distro': 'debian', 'hw_disk_bus': 'scsi'})
+cinder.volumes.delete_image_metadata(first, ['os_distro'])
+seen['image_metadata'] = [cinder.volumes.show_image_metadata(first)[1]['metadata'], cinder.volumes.get(first.id).volume_image_metadata]
 changed = cinder.volumes.get(first.id)
 seen['changed'] = {
     'name': changed.name, 'description': changed.description,

@@ -62,6 +62,7 @@ describe.skipIf(!isFullRun || why !== undefined)(
           bootable: 'true',
           metadata: { c: 'd' },
         },
+        image_metadata: [{ hw_disk_bus: 'scsi' }, { hw_disk_bus: 'scsi' }],
         snapshots: [['cinder-snap', 2]],
         pages: [['cinder-2', 'from-snapshot'], ['from-volume']],
         found: ['from-volume'],

@@ -89,6 +89,13 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
       bootable: 'true',
       volume_image_metadata: { image_id: image },
     })
+    await demo.run('volume set --image-property hw_disk_bus=scsi cli-of-image')
+    await demo.run('volume unset --image-property image_name cli-of-image')
+    const described = await demo.json<{ readonly volume_image_metadata: object }>(
+      'volume show cli-of-image',
+    )
+    expect(described.volume_image_metadata).toMatchObject({ hw_disk_bus: 'scsi' })
+    expect(described.volume_image_metadata).not.toHaveProperty('image_name')
     await demo.run('volume delete cli-of-image')
     await demo.run('volume create --source cli-volume cli-copy')
     await until('available', 'cli-copy')

@@ -14,6 +14,7 @@ import { typeEncryptionHandlers } from './type-encryption.ts'
 import { typeExtraSpecHandlers } from './type-extra-specs.ts'
 import { typeHandlers } from './types.ts'
 import { listVersions, showVersion } from './versions.ts'
+import { volumeImageMetadataHandlers } from './volume-image-metadata.ts'
 import { volumeResourceHandlers } from './volumes.ts'
 
 /** A handler for every operation of openapi/volume.yaml. */
@@ -34,5 +35,6 @@ export const volumeHandlers: HandlerTable<operations> = {
   listVersions,
   showExtension,
   showVersion,
+  ...volumeImageMetadataHandlers,
   ...volumeResourceHandlers,
 }

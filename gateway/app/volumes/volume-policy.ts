@@ -87,6 +87,8 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume_extension:volume_admin_actions:migrate_volume': 'admin',
   'volume_extension:volume_admin_actions:reset_status': 'admin',
   'volume_extension:volume_encryption_metadata': 'reader',
+  'volume_extension:volume_image_metadata:remove': 'member',
+  'volume_extension:volume_image_metadata:set': 'member',
   'volume_extension:volume_type_access': 'member',
   'volume_extension:volume_type_access:addProjectAccess': 'admin',
   'volume_extension:volume_type_access:get_all_for_type': 'admin',
