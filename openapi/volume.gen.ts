@@ -616,6 +616,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/resource_filters": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** By what each list can be filtered. */
+        readonly get: operations["listResourceFilters"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/os-services": {
         readonly parameters: {
             readonly query?: never;
@@ -1674,6 +1691,10 @@ export interface components {
             readonly totalBackupsUsed?: number;
             readonly totalBackupGigabytesUsed?: number;
         };
+        readonly ResourceFilters: {
+            readonly resource: string;
+            readonly filters: readonly string[];
+        };
         readonly Pool: {
             /** @example north@fast */
             readonly name: string;
@@ -2073,6 +2094,7 @@ export type QuotaSet = components['schemas']['QuotaSet'];
 export type QuotaSetUsage = components['schemas']['QuotaSetUsage'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type ResourceFilters = components['schemas']['ResourceFilters'];
 export type Pool = components['schemas']['Pool'];
 export type Service = components['schemas']['Service'];
 export type Snapshot = components['schemas']['Snapshot'];
@@ -3431,6 +3453,34 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly quota_class_set: components["schemas"]["UpdatedQuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listResourceFilters: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those of one resource, such as volume. */
+                readonly resource?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The filters. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly resource_filters: readonly components["schemas"]["ResourceFilters"][];
                     };
                 };
             };
@@ -5015,6 +5065,8 @@ export interface operations {
                 readonly name?: string;
                 readonly status?: string;
                 readonly bootable?: string;
+                /** @description GiB. */
+                readonly size?: number;
                 readonly availability_zone?: string;
                 /** @description A dictionary, as in {'key': 'value'}. */
                 readonly metadata?: string;
@@ -5099,6 +5151,8 @@ export interface operations {
                 readonly name?: string;
                 readonly status?: string;
                 readonly bootable?: string;
+                /** @description GiB. */
+                readonly size?: number;
                 readonly availability_zone?: string;
                 /** @description A dictionary, as in {'key': 'value'}. */
                 readonly metadata?: string;

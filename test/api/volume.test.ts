@@ -88,6 +88,18 @@ test('an extension is listed, and found by its alias', async () => {
   ])
 })
 
+test('the filters of lists are listed since 3.33', async () => {
+  const listed = await api.demo('GET', 'resource_filters', undefined, '3.33')
+  const one = await api.demo('GET', 'resource_filters?resource=snapshot', undefined, '3.71')
+
+  expect(listed.body['resource_filters']).toContainEqual({
+    resource: 'attachment',
+    filters: ['volume_id', 'instance_id', 'status'],
+  })
+  expect(one.body['resource_filters']).toMatchObject([{ resource: 'snapshot' }])
+  expect((await api.demo('GET', 'resource_filters')).status).toBe(404)
+})
+
 test('zones are those of the hosts', async () => {
   const hosts = [sampleHost('a', { zone: 'left' }), sampleHost('b', { zone: 'right' })]
   await api.http.gateway.db.transaction((tx) => applyHostViews(tx, newId(), hosts))

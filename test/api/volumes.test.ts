@@ -117,6 +117,8 @@ test('lists show the own project in pages, filtered and in order; administrators
   expect(await list(`${mine}&sort=display_name:asc&limit=2`)).toEqual(['one', 'three'])
   expect(await list(`${mine}&sort=name:asc&marker=${ids[2]}`)).toEqual(['two'])
   expect(await list('?name=two')).toEqual(['two'])
+  expect(await list(`${mine}&size=2`)).toEqual([])
+  expect(await list(`${mine}&size=1&name=two`)).toEqual(['two'])
   expect(await list('?name=two', admin)).toEqual([])
   expect(await list('?name=two&all_tenants=true', admin)).toEqual(['two'])
   const counted = await demo.get(

@@ -7,6 +7,7 @@ import { defaultTypeHandlers } from './default-types.ts'
 import { listExtensions, showExtension } from './extensions.ts'
 import { messageHandlers } from './messages.ts'
 import { quotaHandlers } from './quotas.ts'
+import { listResourceFilters } from './resource-filters.ts'
 import { serviceHandlers } from './services.ts'
 import { snapshotHandlers } from './snapshots.ts'
 import { transferHandlers } from './transfers.ts'
@@ -32,6 +33,7 @@ export const volumeHandlers: HandlerTable<operations> = {
   ...typeHandlers,
   listAvailabilityZones,
   listExtensions,
+  listResourceFilters,
   listVersions,
   showExtension,
   showVersion,

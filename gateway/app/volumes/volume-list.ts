@@ -6,6 +6,7 @@ export interface VolumeListQuery extends PageQuery {
   readonly name?: string
   readonly status?: string
   readonly bootable?: string
+  readonly size?: number
   readonly availability_zone?: string
 }
 
@@ -23,8 +24,8 @@ const SORT_KEYS = [
 
 /** What a list asks for. Throws as `pageOf`. */
 export function volumeQuery(query: VolumeListQuery, limit: number): ProjectsPage {
-  const { project_id, name, status, availability_zone, bootable: isBootable } = query
+  const { project_id, name, status, size, availability_zone, bootable: isBootable } = query
   const bootable = isBootable === undefined ? undefined : /^(true|1)$/i.test(isBootable)
-  const equal = { project_id, name, status, availability_zone, bootable }
+  const equal = { project_id, name, status, size, availability_zone, bootable }
   return pageOf(query, { limit, sortKeys: SORT_KEYS, equal })
 }
