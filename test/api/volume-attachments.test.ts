@@ -230,6 +230,11 @@ test('a multiattach volume is used by several servers, of clients that know of i
   ])
   for (const { id: server } of [one, two]) expect((await attach(server, '2.60')).status).toBe(200)
   expect((await holders())?.toSorted()).toEqual([one.id, two.id].toSorted())
+  const again = await attach(one.id, '2.60')
+  expect([again.status, JSON.stringify(again.body)]).toEqual([
+    400,
+    expect.stringContaining(`volume ${id} already attached`),
+  ])
   const extend = { 'os-extend': { new_size: 2 } }
   const refused = await demo.post(`${VOLUMES}/${id}/action`, extend, { version: '3.42' })
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([

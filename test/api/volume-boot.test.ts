@@ -187,10 +187,11 @@ test('bad requests are refused in the words of Nova, and hold nothing', async ()
     await boot([beside(plain)], { imageRef, min_count: 2 }),
     await boot([beside(north), beside(south)], { imageRef }),
     await boot([fromImage({ volume_type: 'no-such-type' })], { networks: 'none' }, '2.67'),
+    await boot([beside(north)], { imageRef, availability_zone: 'south' }),
   ]
 
   const statuses = refused.map(({ status }) => status)
-  expect(statuses).toEqual([400, 400, 400, 400, 400, 400, 400, 400, 400, 400])
+  expect(statuses).toEqual(Array(11).fill(400))
   const texts = refused.map(({ body }) => JSON.stringify(body))
   expect(texts[0]).toContain(`Block Device ${plain} is not bootable.`)
   expect(texts[1]).toContain('status must be available')
@@ -199,6 +200,7 @@ test('bad requests are refused in the words of Nova, and hold nothing', async ()
   expect(texts[3]).toContain('Invalid imageRef')
   expect(texts[7]).toContain('multiple instances')
   expect(texts[8]).toContain('not in the same cell')
+  expect(texts[10]).toContain('Server is in: south. Volumes are in: north.')
   for (const each of [plain, north, south]) await untilVolume(each, 'available')
 })
 
@@ -254,10 +256,22 @@ test('servers start with one multiattach volume, of clients that know of it', as
   await demo.delete(`${VOLUMES}/${shared}`)
 })
 
+/** One that no host has the memory for. */
+async function hugeFlavor(): Promise<{ readonly flavorRef: string }> {
+  const admin = cloud.as('admin')
+  const quotas = `/compute/v2.1/os-quota-sets/${await cloud.projectId('demo')}`
+  expect((await admin.put(quotas, { quota_set: { ram: -1 } })).status).toBe(200)
+  const flavor = { name: 'huge', ram: 2 ** 30, vcpus: 1, disk: 1 }
+  const { body } = await admin.post<{ flavor: { id: string } }>('/compute/v2.1/flavors', { flavor })
+  return { flavorRef: body.flavor.id }
+}
+
 test('a server that no host can take lets its volumes go', async () => {
   const root = await volume({ imageRef, availability_zone: 'north' })
 
-  const { status, body } = await boot([rootOf(root)], { availability_zone: 'south' })
+  const { flavorRef } = await hugeFlavor()
+
+  const { status, body } = await boot([rootOf(root)], { flavorRef })
 
   expect(status).toBe(202)
   await untilStatus(demo, body.server.id, 'ERROR')

@@ -18,7 +18,7 @@ import { refuseLocked } from '../servers/acts/refuse-action.ts'
 import { placedServer } from '../servers/boot/placed-server.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
 import { showServer } from '../servers/list/show-server.ts'
-import { notFree, refuseHeld, refuseUnknownSharing } from './hold-volume.ts'
+import { alreadyHeld, refuseHeld, refuseUnknownSharing } from './hold-volume.ts'
 import { showVolume } from './volumes.ts'
 
 /** Less than a client waits for its request; a change without an answer by then continues in the background. */
@@ -85,7 +85,7 @@ export async function attachVolume(
     refuseHeld(volume, server.id, cell.id)
     const pair = { serverId: server.id, volumeId: volume.id }
     if (volume.isMultiattach && (await findAttachment(compute.db, pair)) !== undefined)
-      throw notFree(volume)
+      throw alreadyHeld(volume)
     const { attempt: volumeAttempt, isMultiattach: isShared, isReadOnly } = volume
     await change(compute, context, server, {
       cellId: cell.id,

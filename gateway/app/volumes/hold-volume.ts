@@ -47,7 +47,8 @@ export function beginAttachment(
   cellId: CellId,
 ): void {
   refuseHeld(volume, wanted.serverId, cellId)
-  queueAttachment(tx, { ...wanted, id, volumeId: volume.id }, () => notFree(volume))
+  const otherwise = () => (volume.isMultiattach ? alreadyHeld(volume) : notFree(volume))
+  queueAttachment(tx, { ...wanted, id, volumeId: volume.id }, otherwise)
   queueHeldStatus(tx, volume.id)
 }
 
@@ -65,6 +66,11 @@ export function refuseUnknownSharing(
     'invalid',
     `Multiattach volumes are only supported starting with compute API version ${SHARED_SINCE}.`,
   )
+}
+
+/** Nova's sentence for a server that has the volume. */
+export function alreadyHeld({ id }: Pick<Volume, 'id'>): Failure {
+  return new Failure('invalid', `Invalid volume: volume ${id} already attached`)
 }
 
 /** Nova's sentence, with that of Cinder in it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
-import { type LikeSource, refuseUnfitStore } from './volume-source.ts'
+import { type LikeSource, refuseUnfitStore, refuseUnlike } from './volume-source.ts'
 
 const STORE: StoreSummary = {
   ...{ id: 's', name: 'luns', engine: 'iscsi', zones: ['north'], totalGb: 9, freeGb: 9 },
@@ -29,3 +29,14 @@ test.each([
   for (const wanted of [SHARED, ENCRYPTED, { specs: {}, encryption: null }])
     expect(() => refuseUnfitStore(like(store), 'gold', wanted)).not.toThrow()
 })
+
+test.each(['snapshot', 'volume'] as const)(
+  'a zone other than that of its %s is refused',
+  (kind) => {
+    const asked = { sizeGb: 1, zone: 'south', type: null }
+
+    expect(() => refuseUnlike(like(STORE), asked, kind)).toThrow(
+      `in the same availability zone as the ${kind === 'volume' ? 'source volume' : 'snapshot'}`,
+    )
+  },
+)

@@ -140,7 +140,7 @@ export function refuseUnlike(
   if (asked.zone !== null && asked.zone !== zone)
     throw new Failure(
       'invalid',
-      'Invalid input received: Volume must be in the same availability zone as the source volume',
+      `Invalid input received: Volume must be in the same availability zone as the ${kind === 'snapshot' ? 'snapshot' : 'source volume'}`,
     )
   const backend = asked.type?.extraSpecs['volume_backend_name']
   if (asked.type?.id !== type?.id && backend !== undefined && backend !== storeName)

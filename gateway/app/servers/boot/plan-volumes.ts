@@ -57,7 +57,25 @@ export async function planVolumes(
     throw new Failure('invalid', 'Invalid volume: The volumes are not in the same cell.')
   const root = templates.find(({ requested: { isRoot } }) => isRoot)
   const [cellId = null] = cells
+  refuseOtherZone(boot, { cellId, zone, templates })
   return { templates, cellId, image: root === undefined ? null : imageOf(root) }
+}
+
+/** Throws `invalid`, in the words of a Nova without `cross_az_attach`, for a zone that the cell of the volumes does not have. */
+function refuseOtherZone(
+  { compute }: Boot,
+  { cellId, zone, templates }: Pick<VolumesPlan, 'cellId' | 'templates'> & { zone: string | null },
+): void {
+  const zones = cellId === null ? undefined : compute.cells.cell(cellId)?.summary?.zones
+  if (zone === null || zones === undefined || zones.includes(zone)) return
+  const there = templates.flatMap(({ from }) => ('volume' in from ? (from.volume.zone ?? []) : []))
+  // The zone of a cell whose hosts are all down is not among those that it has now.
+  if (there.includes(zone)) return
+  const volumesIn = [...new Set(there.length === 0 ? zones : there)].join(', ')
+  throw new Failure(
+    'invalid',
+    `The availability zone between the server and its attached volumes do not match: Server and volumes are not in the same availability zone. Server is in: ${zone}. Volumes are in: ${volumesIn}.`,
+  )
 }
 
 async function sourceOf(
