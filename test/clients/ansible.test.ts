@@ -10,7 +10,7 @@ import { PUBLIC_KEY } from '#test/env/sample-key.ts'
 
 const PLAYBOOK = '/usr/bin/ansible-playbook'
 /** Each task is a Python of its own. */
-const LIMIT_MS = 300_000
+const LIMIT_MS = 600_000
 const LIBRARIES = 'usr/lib/python3/dist-packages'
 
 /** The packages that Debian 13's openstacksdk needs and does not depend on. */
