@@ -1,6 +1,6 @@
 import type { Microversion } from './microversions.ts'
 
-/** Every microversion of the Block Storage API, oldest first, with what it changed for a client. All are served. */
+/** Every microversion of the Block Storage API, oldest first, with what it changed for a client. All can be asked for; docs/reference/api.md names the requests that are not served. */
 export const VOLUME_HISTORY: readonly (readonly [version: Microversion, change: string])[] = [
   ['3.0', 'the v2.0 API under another version'],
   ['3.1', 'an image made of a volume has a visibility and can be protected'],
