@@ -26,7 +26,7 @@ import { deleteSaga } from './conductor/sagas/delete.ts'
 import { deleteVolumeSaga } from './conductor/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './conductor/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
-import { migrateVolumeSaga } from './conductor/sagas/migrate-volume.ts'
+import { changeEncryptionSaga, migrateVolumeSaga } from './conductor/sagas/migrate-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
 import { revertVolumeSaga } from './conductor/sagas/revert-volume.ts'
 import { uploadVolumeSaga } from './conductor/sagas/upload-volume.ts'
@@ -178,6 +178,7 @@ export const CELL_SAGAS = [
   uploadVolumeSaga,
   revertVolumeSaga,
   migrateVolumeSaga,
+  changeEncryptionSaga,
 ]
 
 function openSagas(

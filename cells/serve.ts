@@ -47,7 +47,7 @@ import {
   volumeRevert,
   volumeUpload,
 } from './handlers/volume.ts'
-import { volumeMigrate } from './handlers/volume-migrate.ts'
+import { volumeChangeEncryption, volumeMigrate } from './handlers/volume-migrate.ts'
 import {
   listVolumeSnapshots,
   volumeSnapshotCreate,
@@ -101,6 +101,7 @@ const HANDLERS: Handlers = {
   'volume.box-key': volumeBoxKey,
   'volume.revert': volumeRevert,
   'volume.migrate': volumeMigrate,
+  'volume.change-encryption': volumeChangeEncryption,
   'snapshot.volumes': snapshotVolumes,
   'volume-snapshot.create': volumeSnapshotCreate,
   'volume-snapshot.delete': volumeSnapshotDelete,

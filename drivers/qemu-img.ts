@@ -13,6 +13,20 @@ export interface DiskFile {
   readonly format: ImageFormat
 }
 
+/** A disk that is there, by QEMU's own options (`--image-opts`), and the options of the secrets that they name. */
+export interface OpenedDisk {
+  readonly options: string
+  readonly secrets: readonly string[]
+}
+
+/** Where a copy goes: a file that is not there yet, or a disk, to which what is empty is written as well. */
+export type DiskTarget = DiskFile | OpenedDisk
+
+function targetArgs(to: DiskTarget): readonly string[] {
+  if (!('options' in to)) return ['-O', to.format, to.path]
+  return ['-n', ...to.secrets, '--target-image-opts', to.options]
+}
+
 /** Afterwards `path` is a qcow2 disk of `sizeBytes` that shows `base` wherever nothing was written yet. */
 export async function createOverlay(
   path: string,
@@ -70,8 +84,8 @@ export async function copyWhole(from: string, to: string, signal: AbortSignal): 
  * Afterwards `to` shows the disk in the file `from`, without room for what is empty; a raw one holds it byte by byte. QEMU
  * refuses a file that a guest may write meanwhile.
  */
-export async function copyDisk(from: DiskFile, to: DiskFile, signal: AbortSignal): Promise<void> {
-  const args = ['convert', '-q', '-f', from.format, '-O', to.format, from.path, to.path]
+export async function copyDisk(from: DiskFile, to: DiskTarget, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-f', from.format, from.path, ...targetArgs(to)]
   await qemuImgOnDisk(args, signal)
 }
 
@@ -85,12 +99,16 @@ export interface DiskWork {
 
 /** The same where `to` is a disk that is there and empty, by QEMU's own options (`--image-opts`). */
 export async function copyInto(
-  from: DiskFile,
+  from: DiskFile | OpenedDisk,
   to: string,
   signal: AbortSignal,
   { secrets = [], ...how }: DiskWork = {},
 ): Promise<void> {
-  const args = ['convert', '-q', '-n', '--target-is-zero', '-f', from.format, from.path]
+  const source =
+    'options' in from
+      ? [...from.secrets, '--image-opts', from.options]
+      : ['-f', from.format, from.path]
+  const args = ['convert', '-q', '-n', '--target-is-zero', ...source]
   const target = [...secrets, '--target-image-opts', to]
   await qemuImgOnDisk([...args, ...target], signal, how)
 }
@@ -98,11 +116,11 @@ export async function copyInto(
 /** The same where `from` names a disk by QEMU's own options. No program may write the disk meanwhile. */
 export async function copyOut(
   from: string,
-  to: DiskFile,
+  to: DiskTarget,
   signal: AbortSignal,
   { secrets = [], ...how }: DiskWork = {},
 ): Promise<void> {
-  const args = ['convert', '-q', ...secrets, '--image-opts', from, '-O', to.format, to.path]
+  const args = ['convert', '-q', ...secrets, '--image-opts', from, ...targetArgs(to)]
   await qemuImgOnDisk(args, signal, how)
 }
 

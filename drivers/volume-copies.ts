@@ -1,7 +1,8 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import { storageFailure } from './storage-failure.ts'
 import type { CopyBytes, CopyPart, CopyRef } from './volumes.ts'
 
@@ -73,9 +74,12 @@ export class VolumeCopies {
     throw absent(id)
   }
 
+  /** Afterwards nothing of the copy is here, nor what a process that has died was making of it. */
   async drop(copy: string): Promise<void> {
-    const path = this.#pathOf(copy)
-    for (const each of [path, `${path}${PART}`]) await rm(each, { force: true })
+    const name = basename(this.#pathOf(copy))
+    const names = await readdir(this.#folder).catch(ifAbsent<string[]>([]))
+    for (const each of names.filter((known) => known.startsWith(name)))
+      await rm(join(this.#folder, each), { force: true })
   }
 
   /** Afterwards the folder is there, without copies that were forgotten. */

@@ -73,8 +73,16 @@ export interface Volumes {
  * its store has it. Each method may be repeated.
  */
 export interface VolumeCarry {
-  /** Afterwards this host has the copy, to be read, and as a source. Throws `conflict` while a guest has the volume. */
-  pack(volume: VolumeRef, copy: string, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards this host has the copy, to be read, and as a source; with `sealAs`, that of a volume that is not encrypted is, by
+   * the key of the volume. Throws `conflict` while a guest has the volume.
+   */
+  pack(
+    volume: VolumeRef,
+    copy: string,
+    signal: AbortSignal,
+    how?: { readonly sealAs?: VolumeEncryption | undefined },
+  ): Promise<void>
   /** Throws `not-found` for a copy that is not here. */
   read(copy: string, part: CopyPart, signal: AbortSignal): Promise<CopyBytes>
   /** Afterwards this host has these bytes of the copy. Throws `no-capacity` where they find no room. */
@@ -170,8 +178,11 @@ export interface VolumeSpec extends VolumeRef {
     | { readonly sealedImage: VolumeImage }
     | { readonly volume: VolumeId }
     | { readonly volume: VolumeId; readonly snapshot: VolumeSnapshotId }
-    /** One of this host, of the same volume in another store: if the volume is encrypted, it has the same key. */
-    | { readonly copy: CopyRef }
+    /**
+     * One of this host, of the same volume in another store. It is encrypted as the volume, or as `sealedAs` says; the key is that
+     * of the volume.
+     */
+    | { readonly copy: CopyRef; readonly sealedAs?: VolumeEncryption }
 }
 
 /** An image as the content of a volume. What backends need that make an image of it in another cloud may be unknown. */

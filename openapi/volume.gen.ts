@@ -5389,7 +5389,7 @@ export interface operations {
                         /** @description The name or the id of a type that allows the store of the volume, unless the volume may be moved. */
                         readonly new_type: string;
                         /**
-                         * @description With `on-demand` an available volume without snapshots moves to a store of its cell that the type allows, where its own is not one.
+                         * @description With `on-demand` an available volume without snapshots moves to a store of its cell that the type allows, where its own is not one or the type encrypts it otherwise.
                          * @enum {string|null}
                          */
                         readonly migration_policy?: "never" | "on-demand" | null;

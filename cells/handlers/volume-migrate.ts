@@ -4,36 +4,59 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { newId, type SagaId } from '#common/ids.ts'
 import { hasBegun } from '#common/saga/log.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import { queueVolumeChange } from '../conductor/sagas/create-volume.ts'
-import { migrateVolumeSaga } from '../conductor/sagas/migrate-volume.ts'
+import { changeEncryptionSaga, migrateVolumeSaga } from '../conductor/sagas/migrate-volume.ts'
 import { atWork } from '../conductor/sagas/volume-task.ts'
 import { readStores } from '../db/stores.ts'
 import { copiesOfVolume } from '../db/volume-copies.ts'
+import { findVolumeKeys, queueVolumeKeyGone } from '../db/volume-keys.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { updateSeenVolume } from '../db/volumes.ts'
 import { chooseStore, type StoreChoice, type VolumePlace } from '../volumes/choose-store.ts'
 import { hostUpForVolume } from '../volumes/host-of-volume.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
+import { newVolumeKey } from '../volumes/volume-keys.ts'
 import { presentVolume, stateOf } from './volume.ts'
 
-type Ask = CellAsk<'volume.migrate'>
+type Ask = CellAsk<'volume.migrate'> & {
+  /** How the volume was encrypted before; null: not at all; absent: as it is to be. */
+  readonly before?: VolumeEncryption | null
+}
 type Answer = CellAnswer<'volume.migrate'>
 
 /** The volume may change between being read and being taken, as often as others act on it meanwhile. */
 const TRIES_MAX = 5
 
 /** Afterwards the volume is on its way to another store, or stays where it is if that was cancelled. */
-export async function volumeMigrate(cell: Cell, ask: Ask, work: WorkContext): Promise<Answer> {
+export function volumeMigrate(
+  cell: Cell,
+  ask: CellAsk<'volume.migrate'>,
+  work: WorkContext,
+): Promise<Answer> {
+  return migrate(cell, ask, work)
+}
+
+/** The same of a volume that is encrypted otherwise there. */
+export function volumeChangeEncryption(
+  cell: Cell,
+  { from: before, to, ...ask }: CellAsk<'volume.change-encryption'>,
+  work: WorkContext,
+): Promise<Answer> {
+  return migrate(cell, { ...ask, before, ...(to && { encryption: to }) }, work)
+}
+
+async function migrate(cell: Cell, ask: Ask, work: WorkContext): Promise<Answer> {
   const { conductor } = cell
   const { operation, isCancelled = false } = ask
   const id = operation.id as SagaId
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const volume = await presentVolume(cell, operation)
     if (isCancelled) {
-      const freed = volume.sagaId === id ? await takeBack(cell, volume, work) : volume
+      const freed = volume.sagaId === id ? await takeBack(cell, ask, volume, work) : volume
       if (freed === undefined) continue
       return { view: volumeView(freed) }
     }
@@ -43,6 +66,7 @@ export async function volumeMigrate(cell: Cell, ask: Ask, work: WorkContext): Pr
       throw new Failure('conflict', `Volume ${volume.id} is ${volume.state}.`)
     if (await hasSnapshots(conductor.db, volume.id))
       throw new Failure('conflict', `Volume ${volume.id} has snapshots, which stay in their store.`)
+    await refuseOtherwise(cell, ask, volume)
     const begun = await begin(cell, ask, volume, work)
     if (begun !== undefined) return begun
   }
@@ -52,6 +76,7 @@ export async function volumeMigrate(cell: Cell, ask: Ask, work: WorkContext): Pr
 /** Afterwards the move, which has not left the store, removes what it has made; undefined where it has just gone on. */
 async function takeBack(
   { conductor }: Cell,
+  ask: Ask,
   volume: Volume,
   work: WorkContext,
 ): Promise<Volume | undefined> {
@@ -59,9 +84,23 @@ async function takeBack(
   const to: Volume = { ...volume, ...free, updatedAt: conductor.clock.now() }
   return conductor.db.transaction(async (tx) => {
     if (!(await updateSeenVolume(tx, volume, to))) return undefined
+    if (needsKey(ask)) queueVolumeKeyGone(tx, volume.id)
     queueVolumeChange(tx, conductor, to, work)
     return to
   })
+}
+
+/** True of a volume that gets a key on its way. */
+function needsKey({ before, encryption }: Ask): boolean {
+  return before === null && encryption !== undefined
+}
+
+/** Throws `conflict` for a volume that is to be encrypted otherwise, and is not as the request takes it to be. */
+async function refuseOtherwise({ conductor }: Cell, { before }: Ask, { id }: Volume) {
+  if (before === undefined) return
+  const isEncrypted = (await findVolumeKeys(conductor.db, [id], null)).length > 0
+  if (isEncrypted === (before !== null)) return
+  throw new Failure('conflict', `Volume ${id} is ${isEncrypted ? '' : 'not '}encrypted.`)
 }
 
 /** Undefined where the volume has changed since it was read. Throws `no-capacity`, and `conflict` for a store that is still to be emptied. */
@@ -79,7 +118,7 @@ async function begin(
     const params = paramsOf(cell, ask, volume, { place, stores })
     const id = ask.operation.id as SagaId
     try {
-      await sagas.start(migrateVolumeSaga, { id, subject: volume.id, params, work })
+      await sagas.start(sagaFor(ask), { id, subject: volume.id, params, work })
       const trace = { ...choice.trace, lostClaims, chosen: place.storeName }
       return { view: volumeView(atWork(params, 'uploading', id)), trace }
     } catch (error) {
@@ -131,16 +170,23 @@ async function choose(
   return { ...choice, refusals, trace: { ...decided, lostClaims: [], chosen: null, tookMs } }
 }
 
+function sagaFor({ before }: Ask) {
+  return before === undefined ? migrateVolumeSaga : changeEncryptionSaga
+}
+
 function paramsOf(
   { conductor }: Cell,
-  { operation, encryption }: Ask,
+  ask: Ask,
   volume: Volume,
   { place, stores }: { readonly place: VolumePlace; readonly stores: readonly Store[] },
 ) {
+  const { operation, encryption, before } = ask
   const store = stores.find(({ id }) => id === place.storeId)!
   return {
     ...{ operation, volume, place, copyId: newId<string>(), makeId: newId<string>() },
     limitGb: promiseLimitGb(store, conductor.storeRatio),
     ...(encryption && { encryption }),
+    ...(before !== undefined && { before }),
+    ...(needsKey(ask) && { key: newVolumeKey(conductor.secrets, volume.id) }),
   }
 }

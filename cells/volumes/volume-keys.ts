@@ -99,6 +99,8 @@ const NEEDS: { readonly [O in HostOperation]?: (asked: Ask<O>) => Need | undefin
     const source = from !== undefined && 'volumeId' in from ? [from.volumeId] : []
     return { volumes: [operation.volumeId, ...source], server: null }
   },
+  'volume-pack': ({ operation, encryption }) =>
+    encryption && { volumes: [operation.volumeId], server: null },
   'volume-snapshot': ({ operation }) => ({ volumes: [operation.volumeId], server: null }),
   'volume-attach': ({ operation, attachment }) => {
     return { volumes: [attachment.volumeId], server: operation.serverId }

@@ -103,13 +103,18 @@ export class VolumeFolder {
 
   /** Throws `conflict` for an encrypted volume whose key this host was not given. */
   unlock(id: VolumeId): void {
-    const known = readIfThere(join(this.#folderOf(id), 'key'))
+    const known = this.sealOf(id)
     if (known === undefined || known === digestOf(this.#keyring.keyOf(id))) return
     throw new Failure('conflict', `The key of volume ${id} is not the one that it was made with.`)
   }
 
   isEncrypted(id: VolumeId): boolean {
-    return existsSync(join(this.#folderOf(id), 'key'))
+    return this.sealOf(id) !== undefined
+  }
+
+  /** What tells its key from others; undefined: it is not encrypted. */
+  sealOf(id: VolumeId): string | undefined {
+    return readIfThere(join(this.#folderOf(id), 'key'))
   }
 
   grow(id: VolumeId, bytes: number): void {
@@ -230,7 +235,8 @@ export class VolumeFolder {
   }
 }
 
-function digestOf(key: string): string {
+/** Tells a key from others. */
+export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 

@@ -7,7 +7,7 @@ import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import { simulatedDisk } from './simulated-disk.ts'
 import { refuseLacking } from './store-lacks.ts'
-import { fakeCarry } from './volume-carry.ts'
+import { fakeCarry, findCopy } from './volume-carry.ts'
 import type { VolumeFolder } from './volume-folder.ts'
 
 /** Volumes that have a size and no content. */
@@ -80,11 +80,6 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         rewire(host, guest, left, 'detached')
       }),
   }
-}
-
-/** Throws what `carry` throws where the host has not the copy of which the volume is made. */
-async function findCopy({ volumeCopies }: FakeHost, { from }: VolumeSpec): Promise<void> {
-  if (from !== undefined && 'copy' in from) await volumeCopies.find(from.copy)
 }
 
 function make(host: FakeHost, folder: VolumeFolder, spec: VolumeSpec): void {

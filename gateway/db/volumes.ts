@@ -170,6 +170,7 @@ export type VolumeChange = Partial<
     | 'nextTypeId'
     | 'specs'
     | 'isMultiattach'
+    | 'encryption'
     | 'isReadOnly'
     | 'isBootable'
     | 'imageMetadata'

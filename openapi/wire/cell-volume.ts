@@ -137,6 +137,18 @@ export const VolumeView = Type.Object({
 })
 export type VolumeView = Static<typeof VolumeView>
 
+/** What a volume asks of the other store to which it goes. */
+const ToOtherStore = {
+  operation: VolumeAttemptRef,
+  /** What the store has to be: the extra specs of the type, and the zone; null: any. */
+  specs: Texts,
+  zone: Nullable(Type.String()),
+  /** The stores that it may go to; absent: any. */
+  amongStores: Type.Optional(Type.Array(StoreId)),
+  /** True: it is to stay, unless it has left its store already. */
+  isCancelled: Type.Optional(Type.Boolean()),
+}
+
 /** How the cell chose a store; absent where it had answered before. */
 const DecidedNow = { trace: Type.Optional(Trace) }
 
@@ -211,16 +223,21 @@ export const VOLUME_OPERATIONS = {
    */
   'volume.migrate': {
     ask: Type.Object({
-      operation: VolumeAttemptRef,
-      /** What the store has to be: the extra specs of the type, and the zone; null: any. */
-      specs: Texts,
-      zone: Nullable(Type.String()),
+      ...ToOtherStore,
       /** Absent: it is not encrypted. */
       encryption: Type.Optional(VolumeEncryption),
-      /** The stores that it may go to; absent: any. */
-      amongStores: Type.Optional(Type.Array(StoreId)),
-      /** True: it is to stay, unless it has left its store already. */
-      isCancelled: Type.Optional(Type.Boolean()),
+    }),
+    answer: Type.Object({ view: VolumeView, ...DecidedNow }),
+  },
+  /**
+   * The same of a volume that is encrypted otherwise in the other store; null: not at all. Throws `conflict` also for a volume that
+   * is not as `from` says.
+   */
+  'volume.change-encryption': {
+    ask: Type.Object({
+      ...ToOtherStore,
+      from: Nullable(VolumeEncryption),
+      to: Nullable(VolumeEncryption),
     }),
     answer: Type.Object({ view: VolumeView, ...DecidedNow }),
   },

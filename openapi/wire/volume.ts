@@ -73,6 +73,10 @@ export const VolumeSource = Type.Union([
   Type.Object({ volumeId: Uuid, snapshotId: Type.Optional(Uuid) }),
   /** A copy that the host has, of so many bytes. */
   Type.Object({ copy: Type.Object({ id: Uuid, sizeBytes: Bytes }) }),
+  /** The same where the copy is encrypted otherwise than the volume is to be; the key of the volume opens it. */
+  Type.Object({
+    sealedCopy: Type.Object({ id: Uuid, sizeBytes: Bytes, encryption: VolumeEncryption }),
+  }),
 ])
 export type VolumeSource = Static<typeof VolumeSource>
 
@@ -103,7 +107,13 @@ export const VolumeExport = Type.Object({
 })
 
 /** The host makes a copy of the volume, which it keeps for those that read it. */
-export const VolumePack = Type.Object({ operation: VolumeOperationRef, copy: Uuid })
+export const VolumePack = Type.Object({
+  operation: VolumeOperationRef,
+  copy: Uuid,
+  /** How the copy of a volume that is not encrypted is to be, with the key that the volume will have; absent: as the volume is. */
+  encryption: Type.Optional(VolumeEncryption),
+  keys: VolumeKeys,
+})
 
 /** Those of one store. `after`: only volumes whose ids come after it. */
 export const VolumeList = Type.Object({ store: StoreId, after: Type.Optional(Uuid) })

@@ -138,7 +138,7 @@ test('a server gets an encrypted volume, and has it through every act', async ()
   await expect.poll(keys, poll).toEqual([])
 }, 120_000)
 
-test('its content becomes no image and no other encryption, except that of a volume made from it', async () => {
+test('its content becomes no image, and gets no other encryption in its store, except that of a volume made from it', async () => {
   const id = await volume()
   const plain = await volume({ volume_type: 'plain' })
   await type('longer', {})
@@ -155,7 +155,7 @@ test('its content becomes no image and no other encryption, except that of a vol
     [plain, 'sealed'],
   ] as const)
     expect(await onVolume(each, { 'os-retype': { new_type } })).toBe(
-      `400 Invalid volume: The type ${new_type} encrypts volumes otherwise than volume ${each} is, and a change of type leaves the content as it is. Create a volume of the type with this one as its source.`,
+      `400 Invalid volume: Retype requires migration but is not allowed. The type ${new_type} encrypts volumes otherwise than volume ${each} is, and that changes on the way to another store. Repeat the request with the migration policy on-demand.`,
     )
   const opened = await volume({ source_volid: id, volume_type: 'plain' })
   const closed = await volume({ source_volid: plain, volume_type: 'longer' })

@@ -180,6 +180,41 @@ test.each([
   },
 )
 
+test('a volume gets a type that encrypts it, and one that does not, in another store each time', async () => {
+  const made = await admin.post(`${ROOT}/types`, { volume_type: { name: 'sealed' } })
+  const { id: typeId } = made.body['volume_type'] as StoredBody
+  const encryption = { provider: 'luks', control_location: 'front-end', key_size: 256 }
+  await admin.post(`${ROOT}/types/${typeId}/encryption`, { encryption })
+  const id = await volume({ imageRef: cloud.catalog.image })
+
+  expect(await retype(id, 'sealed', 'on-demand')).toBe('202')
+  await until(id, 'available')
+
+  expect(await show(id)).toMatchObject({ volume_type: 'sealed', encrypted: true, bootable: 'true' })
+  expect((await placeOf(id)).store).toBe('gold')
+  expect(await usedBy('bronze', 'sealed')).toEqual([2, 1, 0, 2])
+  // Its host opens it with its key alone.
+  const disk = { uuid: id, source_type: 'volume', destination_type: 'volume', boot_index: 0 }
+  const server = await activeServer(cloud, demo, { imageRef: '', block_device_mapping_v2: [disk] })
+  expect(await retype(id, 'bronze', 'on-demand')).toContain('encrypts volumes otherwise')
+  await deleteServer(demo, server.id)
+  await until(id, 'available')
+
+  expect(await retype(id, 'gold', 'on-demand')).toMatch(
+    /^400 .*No other store in the zone .*changes only on the way to another store\. Create a volume/,
+  )
+  fail(BRONZE, 'createVolume', { do: 'fail', kind: 'internal', message: 'The disk is broken.' })
+  expect(await retype(id, 'bronze', 'on-demand')).toBe('202')
+  await until(id, 'available')
+  expect(await show(id)).toMatchObject({ volume_type: 'sealed', encrypted: true })
+  for (const host of cloud.hosts) host.fail()
+  expect(await retype(id, 'bronze', 'on-demand')).toBe('202')
+  await until(id, 'available')
+  expect(await show(id)).toMatchObject({ volume_type: 'bronze', encrypted: false })
+  expect((await placeOf(id)).store).toBe('bronze')
+  expect(await usedBy('bronze', 'sealed')).toEqual([2, 1, 2, 0])
+})
+
 test('a move to another store is cancelled, and the volume is free where it was', async () => {
   const id = await volume({ volume_type: 'any' })
   fail(GOLD, 'createVolume', { do: 'hang' })

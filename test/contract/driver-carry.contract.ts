@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { newId } from '#common/ids.ts'
+import { newId, type VolumeId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
 import type { VolumesWorld } from './volumes-world.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const AES_256 = { keyBits: 256 } as const
 const KEY = 'k'.repeat(32)
+const CLEAR = 'in the clear'
 
 /** The contract of drivers that carry volumes to stores which another host reaches, a part of that of volumes. */
 export function driverCarryContract(world: VolumesWorld): void {
@@ -22,6 +23,17 @@ export function driverCarryContract(world: VolumesWorld): void {
         await to.volumes!.carry!.write(copy, at, again, signal())
       }
       if (offset + bytes.length >= sizeBytes) return sizeBytes
+    }
+  }
+
+  /** Does the work while the host has the key of the volume. */
+  async function withKey<T>(host: Driver, id: VolumeId, work: () => Promise<T>): Promise<T> {
+    const holder = newId<string>()
+    await host.volumes!.keys!.hold(holder, [{ id, key: KEY }], signal())
+    try {
+      return await work()
+    } finally {
+      await host.volumes!.keys!.drop(holder, signal())
     }
   }
 
@@ -60,15 +72,7 @@ export function driverCarryContract(world: VolumesWorld): void {
       if (volumes().carry === undefined || !world.store.encrypts) return
       const ref = newRef()
       const spec = { ...ref, bytes: world.unit, encryption: AES_256 }
-      const keyed = async <T>(host: Driver, work: () => Promise<T>) => {
-        const holder = newId<string>()
-        await host.volumes!.keys!.hold(holder, [{ id: ref.id, key: KEY }], signal())
-        try {
-          return await work()
-        } finally {
-          await host.volumes!.keys!.drop(holder, signal())
-        }
-      }
+      const keyed = <T>(host: Driver, work: () => Promise<T>) => withKey(host, ref.id, work)
       await keyed(world.driver, () => volumes().create(spec, signal()))
       await world.harness.sealed?.put(ref, KEY, 0x5a)
       const copy = newId<string>()
@@ -87,6 +91,40 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(copy, world.driver, world.neighbour)
     })
 
+    test('a volume is encrypted on its way, and no more on the next, with every byte', async () => {
+      if (volumes().carry === undefined || !world.store.encrypts) return
+      const { bytes, ...ref } = await newVolume()
+      await world.harness.content?.write(ref, CLEAR)
+      const before = await world.harness.content?.read(ref)
+      const [sealed, opened] = [newId<string>(), newId<string>()]
+      const there = world.neighbour
+      const keyed = <T>(host: Driver, work: () => Promise<T>) => withKey(host, ref.id, work)
+      const seal = () => volumes().carry!.pack(ref, sealed, signal(), { sealAs: AES_256 })
+      await refused(seal(), 'conflict')
+      for (const _ of [1, 2]) await keyed(world.driver, seal)
+      const sizeBytes = await carried(sealed, there)
+      expect(await beginning(world.driver, sealed)).not.toContain(CLEAR)
+      await volumes().destroy(ref, signal())
+      const spec = { ...ref, bytes, encryption: AES_256 }
+      const from = { copy: { id: sealed, sizeBytes } }
+      await keyed(there, () => there.volumes!.create({ ...spec, from }, signal()))
+      expect(await reportOf(ref)).toMatchObject({ bytes })
+
+      await there.volumes!.carry!.pack(ref, opened, signal())
+      expect(await beginning(there, opened)).not.toContain(CLEAR)
+      await there.volumes!.destroy(ref, signal())
+      const part = { offset: 0, maxBytes: 1 }
+      const { sizeBytes: size } = await there.volumes!.carry!.read(opened, part, signal())
+      const back = { copy: { id: opened, sizeBytes: size }, sealedAs: AES_256 }
+      await refused(there.volumes!.create({ ...ref, bytes, from: back }, signal()), 'conflict')
+      await keyed(there, () => there.volumes!.create({ ...ref, bytes, from: back }, signal()))
+
+      expect(await reportOf(ref)).toMatchObject({ bytes })
+      if (before !== undefined) expect(await world.harness.content!.read(ref)).toEqual(before)
+      await droppedOn(sealed, world.driver, there)
+      await droppedOn(opened, there)
+    })
+
     test('a volume that a guest has is refused, and a missing volume is not-found', async () => {
       if (volumes().carry === undefined) return
       const volume = await newVolume()
@@ -100,6 +138,12 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(copy, world.driver)
     })
   })
+
+  async function beginning(host: Driver, copy: string): Promise<string> {
+    const part = { offset: 0, maxBytes: 8 * 1024 ** 2 }
+    const { bytes } = await host.volumes!.carry!.read(copy, part, signal())
+    return Buffer.from(bytes).toString('latin1')
+  }
 
   /** Whether the copy shows the content of the volume in the clear. */
   async function holds(copy: string): Promise<boolean> {

@@ -191,6 +191,10 @@ const VOLUMES = pageScript('docs/how-to/volumes.md', {
   'openstack volume create --size 1 --type fast quick': untilAvailable('quick'),
   'openstack volume create --size 1 --type sealed secret': untilAvailable('secret'),
   'openstack volume show -c encrypted secret': { shows: /encrypted +\| True/ },
+  'openstack volume create --size 1 --type steady ledger': untilAvailable('ledger'),
+  'openstack volume set --type closed --retype-policy on-demand ledger': {
+    notTyped: 'Each cell has one store; test/api/volume-store-moves.test.ts encrypts a volume.',
+  },
   'openstack volume create --size 1 --type shared --availability-zone north common':
     untilAvailable('common'),
   'openstack --os-compute-api-version 2.60 server add volume first common': {

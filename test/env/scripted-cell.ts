@@ -246,6 +246,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.upload':
       case 'volume.revert':
       case 'volume.migrate':
+      case 'volume.change-encryption':
       case 'volume-snapshot.create':
       case 'volume-snapshot.delete':
       case 'instance.change-volume':

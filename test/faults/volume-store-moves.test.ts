@@ -8,12 +8,18 @@ import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
-import { type MigrateVolumeParams, migrateVolumeSaga } from '#gateway/app/sagas/migrate-volume.ts'
+import {
+  changeEncryptionSaga,
+  type MigrateVolumeParams,
+  migrateVolumeSaga,
+} from '#gateway/app/sagas/migrate-volume.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { takeVolumeFromLostCell } from '#gateway/app/volumes/take-from-lost-cell.ts'
 import { cancelVolumeMove, runningVolumeMove } from '#gateway/db/volume-moves.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
+import { insertType } from '#gateway/db/volume-types.ts'
 import { findVolume, insertVolume, writeLockedVolume } from '#gateway/db/volumes.ts'
+import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import { CoreEnv, work } from '../env/compute-core.ts'
 import type { ScriptedCell } from '../env/scripted-cell.ts'
@@ -35,24 +41,40 @@ beforeAll(async () => {
   core = await env.core()
   cell = env.cells[0]!
   await waitFor('the cell', () => core.cells.cell(cell.id)?.needsResync === false, LIMIT_MS)
+  const encryption = {
+    ...{ id: newId<string>(), provider: 'luks', cipher: null, keySize: 256 },
+    ...{ controlLocation: 'front-end', createdAt: '', updatedAt: null },
+  }
+  const times = { createdAt: new Date(), updatedAt: null }
+  for (const type of [
+    { id: GOLD, name: 'gold', encryption: null },
+    { id: SEALED, name: 'sealed', encryption },
+  ])
+    await insertType(env.db, {
+      ...{ ...type, ...times, description: null, isPublic: true, extraSpecs: specs },
+    })
 })
 beforeEach(() => {
   held = new Map()
   refusal = undefined
-  cell.overrides = {
-    'volume.migrate': ({ operation: { volumeId }, isCancelled }) => {
-      const before = held.get(volumeId) ?? viewOf(volumeId, 'bronze', 3)
-      if (refusal !== undefined && isCancelled !== true) throw refusal
-      if (before.storeId === 'bronze' && isCancelled !== true)
-        held.set(volumeId, viewOf(volumeId, 'gold', 5))
-      return { view: held.get(volumeId) ?? before }
-    },
-  }
+  cell.overrides = { 'volume.migrate': goOver, 'volume.change-encryption': goOver }
 })
 afterAll(async () => {
   await core?.[Symbol.asyncDispose]()
   await env?.[Symbol.asyncDispose]()
 })
+
+/** The cell moves the volume at once, unless it refuses. */
+function goOver({
+  operation: { volumeId },
+  isCancelled,
+}: Pick<CellAsk<'volume.migrate'>, 'operation' | 'isCancelled'>) {
+  const before = held.get(volumeId) ?? viewOf(volumeId, 'bronze', 3)
+  if (refusal !== undefined && isCancelled !== true) throw refusal
+  if (before.storeId === 'bronze' && isCancelled !== true)
+    held.set(volumeId, viewOf(volumeId, 'gold', 5))
+  return { view: held.get(volumeId) ?? before }
+}
 
 function viewOf(volumeId: string, store: string, version: number): VolumeView {
   return {
@@ -61,10 +83,12 @@ function viewOf(volumeId: string, store: string, version: number): VolumeView {
   }
 }
 
-const [BRONZE, GOLD] = [newId<string>(), newId<string>()]
+const [BRONZE, GOLD, SEALED] = [newId<string>(), newId<string>(), newId<string>()]
 const specs = { volume_backend_name: 'gold' }
 
-async function movable(): Promise<MigrateVolumeParams & { readonly projectId: string }> {
+async function movable(
+  to: Partial<MigrateVolumeParams['retype']> = {},
+): Promise<MigrateVolumeParams & { readonly projectId: string }> {
   const [volumeId, projectId] = [newId<VolumeId>(), newId<string>()]
   await env.db.transaction(async (tx) => {
     await insertVolume(tx, {
@@ -83,7 +107,7 @@ async function movable(): Promise<MigrateVolumeParams & { readonly projectId: st
       { isIntent: false },
     ),
   )
-  const retype = { typeId: GOLD, specs, isMultiattach: false }
+  const retype = { typeId: GOLD, specs, isMultiattach: false, ...to }
   const asked = { reason: null, userId: 'u', toStore: null, zone: 'nova', retype }
   return { ...asked, volumeId, requestId: newId<string>(), projectId }
 }
@@ -91,11 +115,19 @@ async function movable(): Promise<MigrateVolumeParams & { readonly projectId: st
 type Movable = Awaited<ReturnType<typeof movable>>
 
 /** The volume has this store and the type of it, and is charged for so alone. */
-async function expectIn(store: 'bronze' | 'gold', { volumeId, projectId }: Movable) {
-  const typeId = store === 'gold' ? GOLD : BRONZE
+async function expectIn(store: 'bronze' | 'gold', { volumeId, projectId, retype }: Movable) {
+  const typeId = store === 'gold' ? retype!.typeId : BRONZE
+  const encryption = store === 'gold' ? (retype!.encryption ?? null) : null
   await expect
     .poll(() => findVolume(env.db, volumeId), { timeout: LIMIT_MS })
-    .toMatchObject({ status: 'available', sagaId: null, typeId, storeId: store, chargedGb: 3 })
+    .toMatchObject({
+      status: 'available',
+      sagaId: null,
+      typeId,
+      encryption,
+      storeId: store,
+      chargedGb: 3,
+    })
   const used = (await volumeQuotaRows(env.db, projectId)).filter((row) => row.used > 0)
   expect(Object.fromEntries(used.map((row) => [row.resource, row.used]))).toEqual({
     ...{ volumes: 1, gigabytes: 3, [`volumes_${typeId}`]: 1, [`gigabytes_${typeId}`]: 3 },
@@ -126,6 +158,56 @@ test.each(trialsOf(migrateVolumeSaga).map((trial) => [trial.label, trial] as con
     await expectIn(ends === 'done' ? 'gold' : 'bronze', params)
   },
 )
+
+const ENCRYPTED = { typeId: SEALED, encryption: { keyBits: 256 } } as const
+
+test.each(trialsOf(changeEncryptionSaga).map((trial) => [trial.label, trial] as const))(
+  'a change of encryption that %s leaves store, type and encryption together',
+  async (_label, { saga, ends }) => {
+    const params = await movable(ENCRYPTED)
+    await using sagas = await SagaEngine.open({
+      ...{ db: env.db, deps: core as ComputeDeps, sagas: [saga], processName: newId<string>() },
+      ...{ clock: systemClock, log },
+    })
+
+    const outcome = await sagas
+      .start(saga, { subject: params.volumeId, params, work: work() })
+      .then(({ finished }) => finished)
+      .catch(() => 'unwound')
+
+    expect(outcome).toBe(ends)
+    await expectIn(ends === 'done' ? 'gold' : 'bronze', params)
+  },
+)
+
+test('a volume is asked for as it is and is to be, and no more where its type has changed meanwhile', async () => {
+  const asked: unknown[] = []
+  cell.overrides['volume.change-encryption'] = (ask) => {
+    asked.push(ask)
+    return goOver(ask)
+  }
+  const params = await movable(ENCRYPTED)
+  await (
+    await core.sagas.start(changeEncryptionSaga, {
+      ...{ subject: params.volumeId, params, work: work() },
+    })
+  ).finished
+  expect(asked[0]).toMatchObject({ from: null, to: { keyBits: 256 }, specs })
+  await expectIn('gold', params)
+
+  for (const wrong of [
+    { typeId: GOLD, encryption: { keyBits: 256 } },
+    { typeId: SEALED },
+  ] as const) {
+    const late = await movable(wrong)
+    const start = { subject: late.volumeId, params: late, work: work() }
+    await expect(core.sagas.start(changeEncryptionSaga, start)).rejects.toMatchObject({
+      kind: 'conflict',
+      message: expect.stringContaining('has just changed'),
+    })
+    await expectIn('bronze', late)
+  }
+})
 
 test.each(
   [1, 2].flatMap((dieAt) => (['before', 'after'] as const).map((when) => [when, dieAt] as const)),

@@ -71,10 +71,12 @@ export function exportVolume(
 /** Afterwards the host has a copy of the volume. */
 export function packVolume(
   compute: Compute,
-  { operation, copy }: Ask<'volume-pack'>,
+  { operation, copy, encryption, keys }: Ask<'volume-pack'>,
 ): Promise<HostAnswer> {
   return workOn(compute, operation, RANKS.ordinary, (_, ref, signal) =>
-    carryOf(compute).pack(ref, copy, signal),
+    withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      carryOf(compute).pack(ref, copy, signal, { sealAs: encryption }),
+    ),
   )
 }
 
@@ -124,6 +126,10 @@ function workOn(
 function sourceOf(from: VolumeSource): NonNullable<VolumeSpec['from']> {
   if ('image' in from) return { image: { ...from.image, id: from.image.id as ImageId } }
   if ('copy' in from) return from
+  if ('sealedCopy' in from) {
+    const { encryption, ...copy } = from.sealedCopy
+    return { copy, sealedAs: encryption }
+  }
   if ('sealedImage' in from)
     return { sealedImage: { ...from.sealedImage, id: from.sealedImage.id as ImageId } }
   const volume = from.volumeId as VolumeId

@@ -5,6 +5,7 @@ import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts
 import type { VolumeEncryption } from '#openapi/wire/cell-volume.ts'
 import { queueStoreClaim, queueStoreReturn } from '../../db/stores.ts'
 import { queueVolumeCopy, removeVolumeCopy } from '../../db/volume-copies.ts'
+import { queueVolumeKey, queueVolumeKeyGone, type SealedVolumeKey } from '../../db/volume-keys.ts'
 import { findVolume, moveSeenVolume, updateSeenVolume } from '../../db/volumes.ts'
 import type { VolumePlace } from '../../volumes/choose-store.ts'
 import { hostOfVolume } from '../../volumes/host-of-volume.ts'
@@ -21,8 +22,12 @@ export interface MigrateVolumeParams extends VolumeTaskParams {
   readonly place: VolumePlace
   /** The most that this store may promise in all. */
   readonly limitGb: number
-  /** Absent: it is not encrypted. */
+  /** How it is encrypted there; absent: not at all. */
   readonly encryption?: VolumeEncryption
+  /** How it was encrypted before; null: not at all; absent: as it is there. */
+  readonly before?: VolumeEncryption | null
+  /** Of a volume that was not encrypted before, and is there. */
+  readonly key?: SealedVolumeKey
   /** The copy of its content that goes to a host of the other store, and of the request that makes the volume there. */
   readonly copyId: string
   readonly makeId: string
@@ -53,8 +58,9 @@ const claim: LocalStep<Conductor, MigrateVolumeParams> = {
   kind: 'local',
   name: 'claim',
   run: async (tx, call) => {
-    const { volume, place, limitGb } = call.params
+    const { volume, place, limitGb, key } = call.params
     const { id: volumeId, sizeGb } = volume
+    if (key !== undefined) queueVolumeKey(tx, key)
     queueStoreClaim(tx, { storeId: place.storeId, sizeGb }, limitGb)
     if (!(await updateSeenVolume(tx, volume, own(call))))
       throw new Failure('conflict', `Volume ${volumeId} has just changed.`)
@@ -74,14 +80,17 @@ const pack: RemoteStep<Conductor, MigrateVolumeParams> = {
   forwardOnly: true,
   run: async (call, signal): Promise<Packed> => {
     const { deps, params, work } = call
-    const { operation, volume, copyId } = params
+    const { operation, volume, copyId, before, encryption } = params
     const hostId = await hostOfVolume(deps, volume)
+    // Encrypted before it leaves its store, so that no other disk has it in the clear.
+    const sealed = before === null && encryption !== undefined && { encryption }
     const done = await workOnStore(deps, {
       host: hostId,
       operation: 'volume-pack',
       payload: {
         operation: { id: operation.id, store: volume.storeId, volumeId: volume.id },
         copy: copyId,
+        ...sealed,
       },
       ...{ work, signal, isWanted: () => isOwned(call) },
     })
@@ -111,16 +120,17 @@ const make: RemoteStep<Conductor, MigrateVolumeParams> = {
   when: (call) => call.output<Carried>('carry')?.outcome === 'done',
   run: (call, signal) => {
     const { deps, params, work } = call
-    const { volume, place, encryption, copyId, makeId } = params
+    const { volume, place, encryption, before, copyId: id, makeId } = params
     const carried = call.output<Carried>('carry')!
     if (carried.outcome !== 'done') throw new Error('A move goes on that has failed')
+    const copy = { id, sizeBytes: carried.sizeBytes }
     return workOnStore(deps, {
       host: place.hostId,
       operation: 'volume-create',
       payload: {
         operation: { id: makeId, store: place.storeId, volumeId: volume.id },
         bytes: volume.sizeGb * GIB,
-        from: { copy: { id: copyId, sizeBytes: carried.sizeBytes } },
+        from: before ? { sealedCopy: { ...copy, encryption: before } } : { copy },
         ...(encryption && { encryption }),
       },
       ...{ work, signal, isWanted: () => isOwned(call) },
@@ -157,7 +167,7 @@ function whyNot(call: MigrateCall): string {
 /** False where the volume is not this saga's any more. */
 async function goOver(tx: Tx, call: MigrateCall): Promise<boolean> {
   const { deps, params, work } = call
-  const { volume, place } = params
+  const { volume, place, before, encryption } = params
   const seen = own(call)
   const version = seen.version + 1
   const free = { state: 'available', fault: null, sagaId: null, version } as const
@@ -166,18 +176,21 @@ async function goOver(tx: Tx, call: MigrateCall): Promise<boolean> {
   const { id: volumeId, storeId, sizeGb } = volume
   await removeVolumeCopy(tx, { volumeId, storeId: place.storeId })
   queueVolumeCopy(tx, { volumeId, storeId, sizeGb })
+  if (before && encryption === undefined) queueVolumeKeyGone(tx, volumeId)
   queueVolumeChange(tx, deps, to, work)
   return true
 }
 
 /** Afterwards the volume is free in its own store, with the reason, unless it is not this saga's any more. */
 async function stay(tx: Tx, call: MigrateCall, fault: string): Promise<void> {
-  const { deps, work } = call
+  const { deps, work, params } = call
   const seen = own(call)
   const version = seen.version + 1
   const free = { state: 'available', fault, sagaId: null, version } as const
   const to: Volume = { ...seen, ...free, updatedAt: deps.clock.now() }
-  if (await updateSeenVolume(tx, seen, to)) queueVolumeChange(tx, deps, to, work)
+  if (!(await updateSeenVolume(tx, seen, to))) return
+  if (params.key !== undefined) queueVolumeKeyGone(tx, seen.id)
+  queueVolumeChange(tx, deps, to, work)
 }
 
 /** Afterwards nothing of the volume is in the store that it is not in, and no host has a copy. */
@@ -224,4 +237,16 @@ export const migrateVolumeSaga: Saga<Conductor, MigrateVolumeParams> = {
   name: 'migrate-volume',
   version: 1,
   steps: [claim, pack, carry, make, settle, clear, finish],
+}
+
+/**
+ * The same for a volume that is encrypted otherwise in the other store. It has the key that it needs there from the first commit on,
+ * and where it is not encrypted any more it loses its key in the commit in which it changes stores. Its content leaves its store
+ * encrypted, and is in the clear in stores alone.
+ */
+export const changeEncryptionSaga: Saga<Conductor, MigrateVolumeParams> = {
+  ...migrateVolumeSaga,
+  // A process of a release that knows no such change must not take it up.
+  name: 'change-volume-encryption',
+  withoutSecrets: ({ key: _key, ...params }) => params,
 }

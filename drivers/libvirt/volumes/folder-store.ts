@@ -55,7 +55,7 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     grow: async (id, bytes) => grow(await fileOf(id), bytes),
     snapshot: (id, snapshot, signal) => makeSnapshot(host, store, { id, snapshot }, signal),
     removeSnapshot: (id, snapshot) => removeFile(snapshotPath(store, owner, id, snapshot)),
-    copyTo: (file, id, signal) => giveContent(host, store, id, file, signal),
+    copyTo: (to, id, signal) => giveContent(host, store, id, to, signal),
     revert: (id, snapshot, signal) => revert(host, store, { id, snapshot }, signal),
     reimage: (volume, image, signal) => reimage(host, store, { volume, image }, signal),
     refuseOpen: async (id, signal) => refuseLocked((await fileOf(id)).path, id, signal),

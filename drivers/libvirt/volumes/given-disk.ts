@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import { type ImageFormat, imageVirtualSize } from '../../image-header.ts'
 import { VolumeCopies } from '../../volume-copies.ts'
-import type { VolumeSpec } from '../../volumes.ts'
+import type { VolumeEncryption, VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { type DiskPlace, headerBytes, inFile } from './encryption/luks-file.ts'
 import { formatOfSource } from './store.ts'
@@ -37,12 +37,21 @@ export async function givenDisk(
   const file = await fileOf(from, { images, copies }, signal)
   const { path, format } = file
   const bytes = await imageVirtualSize(path, format)
-  const isSealed = !('image' in from) && encryption !== undefined
-  if (!isSealed) return { ...file, bytes, disk: { at: inFile(path), format } }
+  const sealedAs = encryptionInside(from, encryption)
+  if (sealedAs === undefined) return { ...file, bytes, disk: { at: inFile(path), format } }
   if (format !== 'qcow2')
     throw new Failure('invalid', `The encrypted content of volume ${id} is in format ${format}.`)
   const at = { driver: 'qcow2', 'file.driver': 'file', 'file.filename': path } as const
-  return { ...file, bytes: bytes - headerBytes(encryption.keyBits), disk: { at, keyOf: id } }
+  return { ...file, bytes: bytes - headerBytes(sealedAs.keyBits), disk: { at, keyOf: id } }
+}
+
+/** How the content is encrypted in the file; undefined: it is not. */
+function encryptionInside(
+  from: FromFile,
+  encryption: VolumeEncryption | undefined,
+): VolumeEncryption | undefined {
+  if ('image' in from) return undefined
+  return ('copy' in from ? from.sealedAs : undefined) ?? encryption
 }
 
 type FromFile = Exclude<NonNullable<VolumeSpec['from']>, { readonly volume: VolumeId }>

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import { IMAGE_FORMATS, type ImageFormat } from '../../image-header.ts'
-import type { DiskFile } from '../../qemu-img.ts'
+import type { DiskTarget } from '../../qemu-img.ts'
 import type {
   AttachmentSpec,
   StoreReport,
@@ -34,8 +34,8 @@ export interface VolumeStore {
   snapshot(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /** One that is not there is no failure. */
   removeSnapshot(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
-  /** Afterwards the file, which was not there, has the volume's content of one moment; that of an encrypted volume is encrypted as it is in the store. */
-  copyTo(file: DiskFile, id: VolumeId, signal: AbortSignal): Promise<void>
+  /** Afterwards `to` has the volume's content of one moment; that of an encrypted volume is encrypted as it is in the store. */
+  copyTo(to: DiskTarget, id: VolumeId, signal: AbortSignal): Promise<void>
   /** Afterwards the volume, which no guest has, has the content of its snapshot, and its size still. */
   revert(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**

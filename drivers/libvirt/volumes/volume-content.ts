@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import { copyDisk } from '../../qemu-img.ts'
-import type { VolumeFormat, VolumeSpec } from '../../volumes.ts'
+import { copyDisk, type DiskTarget } from '../../qemu-img.ts'
+import type { VolumeSpec } from '../../volumes.ts'
 import { backUp } from '../back-up.ts'
 import type { LibvirtHost } from '../host.ts'
 import {
@@ -83,7 +83,7 @@ export async function giveContent(
   host: LibvirtHost,
   store: FolderStore,
   id: VolumeId,
-  to: { readonly path: string; readonly format: VolumeFormat },
+  to: DiskTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const file = await findVolumeFile(store, host.owner, id)
@@ -117,11 +117,15 @@ async function copyVolume(
   host: LibvirtHost,
   id: VolumeId,
   file: VolumeFile,
-  to: { readonly path: string; readonly format: VolumeFormat },
+  to: DiskTarget,
   signal: AbortSignal,
 ): Promise<void> {
   const disk = file.isEncrypted ? undefined : await writingDisk(host, id, signal)
-  if (disk !== undefined) return backUpTo(host, disk, to, signal)
+  if (disk !== undefined) {
+    if ('options' in to)
+      throw new Failure('conflict', `Instance ${disk.instance} has volume ${id}.`)
+    return backUpTo(host, disk, to, signal)
+  }
   await copyDisk({ path: file.path, format: 'raw' }, to, signal).catch((error: unknown) => {
     throw lockFailure(error, id)
   })

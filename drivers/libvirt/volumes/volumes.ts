@@ -6,6 +6,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
 import type { DiskImage } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
+import type { OpenedDisk } from '../../qemu-img.ts'
 import { storageFailure } from '../../storage-failure.ts'
 import type {
   StoreReport,
@@ -17,6 +18,7 @@ import type {
 } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { attachVolume, detachVolume } from './attach.ts'
+import { makeSealedCopy } from './encryption/luks-file.ts'
 import { volumeCopies } from './given-disk.ts'
 import { holdersOf, openDisksOf } from './openers.ts'
 import type { FoundStore } from './pools.ts'
@@ -79,12 +81,20 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
 function carryOf(host: LibvirtHost, making: KeyedLock<string>): VolumeCarry {
   const copies = volumeCopies(host)
   return {
-    pack: ({ store, id }, copy, signal) =>
+    pack: ({ store, id }, copy, signal, { sealAs } = {}) =>
       making.run(id, signal, async () => {
         const opened = await host.openStore(store, signal)
-        await opened.sizeOf(id, signal)
+        const bytes = await opened.sizeOf(id, signal)
         await refuseUsed(host, opened, { store, id }, signal)
-        await copies.make(copy, (path) => opened.copyTo({ path, format: 'qcow2' }, id, signal))
+        if (sealAs === undefined)
+          return copies.make(copy, (path) => opened.copyTo({ path, format: 'qcow2' }, id, signal))
+        if (await isEncrypted(opened, id, signal))
+          throw new Failure('conflict', `Volume ${id} is encrypted already.`)
+        const key = host.keyring.keyOf(id)
+        const fill = (to: OpenedDisk) => opened.copyTo(to, id, signal)
+        await copies.make(copy, (path) =>
+          makeSealedCopy({ path, key }, sealAs, { bytes, fill }, signal),
+        )
       }),
     read: (copy, part) => copies.read(copy, part),
     write: (copy, offset, bytes) => copies.write(copy, offset, bytes),
@@ -164,8 +174,12 @@ async function refuseEncrypted(
   signal: AbortSignal,
 ): Promise<void> {
   await store.sizeOf(id, signal)
-  if ((await store.sourceOf(id, signal)).isEncrypted === true)
+  if (await isEncrypted(store, id, signal))
     throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
+}
+
+async function isEncrypted(store: VolumeStore, id: VolumeId, signal: AbortSignal) {
+  return (await store.sourceOf(id, signal)).isEncrypted === true
 }
 
 /** Throws `conflict` while a guest has the volume, here or elsewhere. */

@@ -13,7 +13,11 @@ import { foundIdOf } from '../federation/named.ts'
 import { reachable } from '../hosts/host-state.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
-import { type MigrateVolumeParams, migrateVolumeSaga } from '../sagas/migrate-volume.ts'
+import {
+  changeEncryptionSaga,
+  type MigrateVolumeParams,
+  migrateVolumeSaga,
+} from '../sagas/migrate-volume.ts'
 import { isAllowed } from '../volumes/choose-cell.ts'
 import { unmovable, whyUnmovable } from '../volumes/movable.ts'
 import type { Volume } from '../volumes/volume.ts'
@@ -117,5 +121,7 @@ export function beginMigration(
   key: IdempotencyKey | null = null,
 ): Promise<OperationRecord> {
   const params = { ...given, requestId: newId<string>() }
-  return beginVolumeMove(compute, context, { saga: migrateVolumeSaga, params }, key)
+  const isChange = given.retype?.encryption !== undefined
+  const saga = isChange ? changeEncryptionSaga : migrateVolumeSaga
+  return beginVolumeMove(compute, context, { saga, params }, key)
 }

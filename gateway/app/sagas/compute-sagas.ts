@@ -11,7 +11,7 @@ import { deleteServerSaga } from './delete-server.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from './delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
-import { migrateVolumeSaga } from './migrate-volume.ts'
+import { changeEncryptionSaga, migrateVolumeSaga } from './migrate-volume.ts'
 import { moveVolumeSaga } from './move-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
 import { revertVolumeSaga } from './revert-volume.ts'
@@ -32,6 +32,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   revertVolumeSaga,
   moveVolumeSaga,
   migrateVolumeSaga,
+  changeEncryptionSaga,
   changeVolumeSaga,
   createVolumeSnapshotSaga,
   deleteVolumeSnapshotSaga,

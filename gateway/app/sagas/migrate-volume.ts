@@ -2,18 +2,20 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { CellId, VolumeId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
-import type { VolumeView } from '#openapi/wire/cell-volume.ts'
+import type { VolumeEncryption, VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { noteProgress } from '../../db/operations.ts'
 import { queueTraces } from '../../db/traces.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { beginVolumeMove, endVolumeMove, isMoveCancelled } from '../../db/volume-moves.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
+import { findType, lockType } from '../../db/volume-types.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
 import { unmovable, whyUnmovable } from '../volumes/movable.ts'
 import { chargeType, refundType } from '../volumes/quotas.ts'
+import { encryptionOf } from '../volumes/type-encryption.ts'
 import type { Volume } from '../volumes/volume.ts'
 import { ASKED_MAX, PAUSE_MS, REFUSALS, reachableCell } from './move-volume-wait.ts'
 
@@ -32,6 +34,8 @@ export type MigrateVolumeParams = {
     readonly typeId: string
     readonly specs: Readonly<Record<string, string>>
     readonly isMultiattach: boolean
+    /** How it encrypts the volume; null: not at all; absent: as it is. */
+    readonly encryption?: VolumeEncryption | null
   }
   /** Of the wire's request. */
   readonly requestId: string
@@ -56,10 +60,13 @@ const mark: LocalStep<ComputeDeps, MigrateVolumeParams> = {
   kind: 'local',
   name: 'mark',
   run: async (tx, { params, sagaId, work }): Promise<Marked> => {
-    const { volumeId, reason, userId, toStore } = params
+    const { volumeId, reason, userId, toStore, retype } = params
+    const isTypeThere = retype === undefined || (await lockType(tx, retype.typeId))
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined)
       throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
+    if (!isTypeThere || (retype !== undefined && !(await isAsTaken(tx, volume, retype))))
+      throw unmovable(volume, 'the type that it is to have has just changed.')
     const attachments = await attachmentsOfVolumes(tx, [volumeId])
     const { length: snapshots } = await snapshotsOfVolume(tx, volumeId)
     const why = whyUnmovable(volume, { attachments, snapshots })
@@ -80,6 +87,16 @@ const mark: LocalStep<ComputeDeps, MigrateVolumeParams> = {
   undo: async (tx, call) => {
     await stay(tx, call, 'The move ended unexpectedly.')
   },
+}
+
+/** Whether the type, which is locked, encrypts the volume as this move does. */
+async function isAsTaken(
+  tx: Tx,
+  volume: Volume,
+  { typeId, encryption = volume.encryption }: NonNullable<MigrateVolumeParams['retype']>,
+): Promise<boolean> {
+  const type = await findType(tx, typeId, { all: true })
+  return type !== undefined && encryptionOf(type)?.keyBits === encryption?.keyBits
 }
 
 const amountsOf = ({ chargedGb }: Volume) => ({ volumes: 1, gigabytes: chargedGb })
@@ -126,11 +143,17 @@ async function askOnce(call: Call, volume: Volume, cellId: CellId) {
   const request = {
     operation: { id: requestId, volumeId, attempt },
     ...{ zone, specs: { ...(retype?.specs ?? volume.specs) } },
-    ...(encryption && { encryption }),
     ...(amongStores && { amongStores: [...amongStores] }),
     ...(isCancelled && { isCancelled }),
   }
-  return deps.askCell(await reachableCell(call, cellId), 'volume.migrate', request, { work })
+  const cell = await reachableCell(call, cellId)
+  if (retype?.encryption === undefined) {
+    const same = { ...request, ...(encryption && { encryption }) }
+    return deps.askCell(cell, 'volume.migrate', same, { work })
+  }
+  // A cell that does not know this refuses it; another field of the question above it would overlook.
+  const change = { ...request, from: encryption, to: retype.encryption }
+  return deps.askCell(cell, 'volume.change-encryption', change, { work })
 }
 
 const TAKEN = 'The volume was deleted, or its cell was lost.'
@@ -217,4 +240,11 @@ export const migrateVolumeSaga: Saga<ComputeDeps, MigrateVolumeParams> = {
   name: 'migrate-volume',
   version: 1,
   steps: [mark, ask, settle],
+}
+
+/** The same for a volume that its new type encrypts otherwise, which it does in the other store. */
+export const changeEncryptionSaga: Saga<ComputeDeps, MigrateVolumeParams> = {
+  ...migrateVolumeSaga,
+  // A gateway of a release that knows no such change must not take it up.
+  name: 'change-volume-encryption',
 }

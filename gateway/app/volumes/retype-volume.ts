@@ -7,16 +7,20 @@ import type { RequestContext } from '../request-context.ts'
 import { isReady } from '../sagas/volume-work.ts'
 import { isAllowed, isShared } from './choose-cell.ts'
 import { chargeVolumes, refundVolumes } from './quotas.ts'
-import { type MigrationPolicy, retypeElsewhere, typeChange } from './retype-elsewhere.ts'
+import {
+  encryptionChange,
+  type MigrationPolicy,
+  retypeElsewhere,
+  typeChange,
+} from './retype-elsewhere.ts'
 import { storeOf } from './store-abilities.ts'
-import { encryptionOf } from './type-encryption.ts'
 import { typeNamed, typeNotFound } from './types.ts'
 import type { Volume } from './volume.ts'
 import { showVolume } from './volumes.ts'
 
 /**
  * Afterwards the volume has the type of this name or id, for the quota as well, and stays in its store; where the type does not
- * allow that, and the policy is `on-demand`, the volume is on its way to another store of its cell, and has the type once it is
+ * allow that or encrypts otherwise, and the policy is `on-demand`, the volume is on its way to another store of its cell, and has the type once it is
  * there. Throws `not-found`, `invalid` in a status that forbids it and where no store will do, `over-quota`, and `unavailable`
  * while the cell says nothing of its stores.
  */
@@ -33,7 +37,8 @@ export async function retypeVolume(
     const volume = await lockVolume(tx, volumeId)
     if (volume === undefined) throw new Failure('not-found', `Volume ${id} could not be found.`)
     refuseUnfit(volume, type)
-    if (!isAllowed(knownStore(compute, volume), type.extraSpecs)) return volume
+    const isHere = isAllowed(knownStore(compute, volume), type.extraSpecs)
+    if (!isHere || encryptionChange(volume, type) !== undefined) return volume
     await writeLockedVolume(tx, volumeId, typeChange(type), { isIntent: false })
     const amounts = { volumes: 1, gigabytes: volume.chargedGb }
     refundVolumes(tx, volume, amounts)
@@ -53,11 +58,6 @@ function refuseUnfit(volume: Volume, type: VolumeType): void {
     )
   if (typeId === type.id)
     throw new Failure('invalid', `Invalid volume: Volume ${id} has the type ${type.name} already.`)
-  if (volume.encryption?.keyBits !== encryptionOf(type)?.keyBits)
-    throw new Failure(
-      'invalid',
-      `Invalid volume: The type ${type.name} encrypts volumes otherwise than volume ${id} is, and a change of type leaves the content as it is. Create a volume of the type with this one as its source.`,
-    )
   if (status === 'in-use' && isMultiattach !== isShared(type.extraSpecs))
     throw new Failure(
       'invalid',

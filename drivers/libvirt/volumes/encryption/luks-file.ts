@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
-import { qemuImgOnDisk } from '../../../qemu-img.ts'
+import { createBlank, type OpenedDisk, qemuImgOnDisk } from '../../../qemu-img.ts'
 import type { VolumeEncryption } from '../../../volumes.ts'
 
 /** LUKS1, which QEMU writes: the header has these at these places, big-endian. */
@@ -99,6 +99,40 @@ export async function copyNode(from: DiskNode, to: DiskNode, signal: AbortSignal
     // What is left of a process that has died would keep the target open, or write one that is made again.
     await qemuImgOnDisk(args, signal, { endsWithUs: true })
   })
+}
+
+/** Does the work with the disk by QEMU's own options. Afterwards no file has its key. */
+export async function withDisk(
+  node: DiskNode,
+  name: 'from' | 'to',
+  work: (disk: OpenedDisk) => Promise<void>,
+): Promise<void> {
+  await withKeyFiles({ [name]: node.key }, (secrets) =>
+    work({ options: nodeOptions(node, name), secrets }),
+  )
+}
+
+/** Content that a header of LUKS needs to be made for; its disk grows afterwards. */
+export const LEAST_BYTES = 512
+
+/** Afterwards the qcow2 file, which was not there, holds an encrypted disk of so many bytes, to which `fill` has written. */
+export async function makeSealedCopy(
+  { path, key }: { readonly path: string; readonly key: string },
+  encryption: VolumeEncryption,
+  { bytes, fill }: { readonly bytes: number; readonly fill: (to: OpenedDisk) => Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  const at: DiskPlace = { driver: 'qcow2', 'file.driver': 'file', 'file.filename': path }
+  const header = `${path}.luks`
+  await rm(header, { force: true })
+  try {
+    await makeLuksFile({ path: header, key }, encryption, LEAST_BYTES, signal)
+    await createBlank(path, (await readLuksHeader(header)).offset + bytes, signal)
+    await copyNode({ at: inFile(header) }, { at }, signal)
+  } finally {
+    await rm(header, { force: true })
+  }
+  await withDisk({ at, key }, 'to', fill)
 }
 
 function isNewFile({ at, key }: DiskNode): boolean {

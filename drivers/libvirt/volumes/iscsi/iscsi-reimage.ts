@@ -5,7 +5,7 @@ import { hold } from './iscsi-holders.ts'
 import type { IscsiSession } from './iscsi-session.ts'
 import { type IscsiWork, madeLun, withLuns } from './iscsi-volumes.ts'
 import { keyOf, mustRelabel, writing } from './lun-claims.ts'
-import { fillFromFile, wipe } from './lun-content.ts'
+import { fillFromDisk, wipe } from './lun-content.ts'
 import type { LunUse } from './lun-label.ts'
 import type { Lun } from './luns.ts'
 
@@ -31,7 +31,7 @@ export async function reimageVolume(
     const half = { ...lun, label: labelled({ state: 'reimaging', by: owner.hostId }) }
     await mustRelabel(session, lun, half.label)
     await wipe(login, lun, { from: 0, to: bytes }, signal)
-    await fillFromFile(login, lun, { file: file!, bytes }, signal)
+    await fillFromDisk(login, lun, { disk: file!, bytes }, signal)
     await mustRelabel(session, half, labelled({ state: 'ready' }))
   }
   await writing.run(keyOf(owner, id), signal, () => withLuns(store, signal, reimage))

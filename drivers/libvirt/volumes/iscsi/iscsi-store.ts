@@ -1,6 +1,6 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { VolumeId } from '#common/ids.ts'
-import type { DiskFile } from '../../../qemu-img.ts'
+import type { DiskTarget } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
 import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
@@ -28,13 +28,13 @@ import {
   withLuns,
 } from './iscsi-volumes.ts'
 import type { UsedLun } from './lun-claims.ts'
-import { copyToFile } from './lun-content.ts'
+import { copyFromLun } from './lun-content.ts'
 import { contentBytes } from './luns.ts'
 
 /** A store whose volumes are LUNs of an iSCSI target, each of which one volume may have. */
 export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
-  const { owner, images } = host
-  const work = { store, owner, images, copies: volumeCopies(host) }
+  const { owner, images, keyring } = host
+  const work = { store, owner, images, keyring, copies: volumeCopies(host) }
   /** Does the work with the LUN of a volume. */
   const at: At = (id, signal, what) =>
     withLuns(store, signal, (session, luns) =>
@@ -75,7 +75,7 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
         throw noSnapshots()
       }),
     removeSnapshot: async () => {},
-    copyTo: (file, id, signal) => copyTo(store, at, { file, id }, signal),
+    copyTo: (to, id, signal) => copyTo(store, at, { to, id }, signal),
     reimage: (volume, image, signal) => reimageVolume(work, volume, image, signal),
     revert: (id, snapshot, signal) =>
       at(id, signal, async () => {
@@ -116,11 +116,11 @@ type At = <T>(
 async function copyTo(
   { login }: IscsiStore,
   at: At,
-  { file, id }: { readonly file: DiskFile; readonly id: VolumeId },
+  { to, id }: { readonly to: DiskTarget; readonly id: VolumeId },
   signal: AbortSignal,
 ): Promise<void> {
   await at(id, signal, async (held) => {
     await refuseHeld(held, id)
-    await copyToFile(login, held.lun, { file, bytes: held.lun.label.use.bytes }, signal)
+    await copyFromLun(login, held.lun, { to, bytes: held.lun.label.use.bytes }, signal)
   })
 }

@@ -2,9 +2,11 @@ import { Failure } from '#common/errors.ts'
 import { type CellId, isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { Owner } from '../../../driver.ts'
 import type { ImageCache } from '../../../image-cache.ts'
+import type { Keyring } from '../../../keyring.ts'
 import type { VolumeCopies } from '../../../volume-copies.ts'
 import type { VolumeReport, VolumeSpec } from '../../../volumes.ts'
-import { givenDisk } from '../given-disk.ts'
+import { withDisk } from '../encryption/luks-file.ts'
+import { type GivenDisk, givenDisk } from '../given-disk.ts'
 import { inSectors } from '../store.ts'
 import { closeForGood, type HolderAt, refuseHeld } from './iscsi-holders.ts'
 import type { IscsiStore } from './iscsi-pools.ts'
@@ -19,7 +21,7 @@ import {
   type UsedLun,
   writing,
 } from './lun-claims.ts'
-import { fillFromFile, fillFromLun, wipe } from './lun-content.ts'
+import { fillFromDisk, fillFromLun, wipe } from './lun-content.ts'
 import { type LunUse, newLabel } from './lun-label.ts'
 import { changeHolder, contentBytes, holderOf, type Lun, readLuns, relabel } from './luns.ts'
 
@@ -27,6 +29,7 @@ export interface IscsiWork {
   readonly store: IscsiStore
   readonly owner: Owner
   readonly images: ImageCache
+  readonly keyring: Keyring
   readonly copies: VolumeCopies
 }
 
@@ -77,10 +80,11 @@ export function volumesOn(luns: readonly Lun[], cellId: CellId): readonly Volume
  * `no-capacity` where there is none. After a failure the LUN is free again.
  */
 export async function makeVolume(
-  { store, owner, images, copies }: IscsiWork,
+  work: IscsiWork,
   spec: VolumeSpec,
   signal: AbortSignal,
 ): Promise<void> {
+  const { store, owner, images, copies } = work
   const { id, from } = spec
   if (spec.encryption !== undefined)
     throw new Failure('unsupported', 'Volumes on iSCSI LUNs are not encrypted.')
@@ -98,7 +102,7 @@ export async function makeVolume(
       const { login } = store
       const wiped = contentBytes(lun)
       await wipe(login, lun, { from: lun.label.wiped, to: wiped }, signal)
-      if (file !== undefined) await fillFromFile(login, lun, { file, bytes }, signal)
+      if (file !== undefined) await fillFrom(work, lun, { file, bytes }, signal)
       if (source !== undefined)
         await fillFromLun(login, lun, { from: source, bytes: sourceBytes }, signal)
       const { by: _, ...use } = lun.label.use
@@ -109,6 +113,20 @@ export async function makeVolume(
     }
   }
   await writing.run(keyOf(owner, id), signal, () => withLuns(store, signal, make))
+}
+
+/** Afterwards the LUN's content, which is zeros, is that of the file, in the clear. */
+async function fillFrom(
+  { store: { login }, keyring }: IscsiWork,
+  lun: UsedLun,
+  { file, bytes }: { readonly file: GivenDisk; readonly bytes: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { keyOf: sealedBy, ...node } = file.disk
+  if (sealedBy === undefined) return fillFromDisk(login, lun, { disk: file, bytes }, signal)
+  await withDisk({ ...node, key: keyring.keyOf(sealedBy) }, 'from', (disk) =>
+    fillFromDisk(login, lun, { disk, bytes }, signal),
+  )
 }
 
 const GIVE_BACK_MS = 30_000

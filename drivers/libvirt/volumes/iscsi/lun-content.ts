@@ -1,6 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { copyInto, copyOut, type DiskFile, qemuImgOnDisk } from '../../../qemu-img.ts'
+import {
+  copyInto,
+  copyOut,
+  type DiskFile,
+  type DiskTarget,
+  type OpenedDisk,
+  qemuImgOnDisk,
+} from '../../../qemu-img.ts'
 import { run } from '../../../run.ts'
 import type { IscsiLogin } from './iscsi-login.ts'
 import { portalText } from './iscsi-pool.ts'
@@ -36,15 +43,15 @@ export async function wipe(
   })
 }
 
-/** Afterwards the LUN's content, which is zeros, is that of the file. */
-export async function fillFromFile(
+/** Afterwards the LUN's content, which is zeros, is that of the disk. */
+export async function fillFromDisk(
   login: IscsiLogin,
   lun: Pick<Lun, 'number'>,
-  { file, bytes }: { readonly file: DiskFile; readonly bytes: number },
+  { disk, bytes }: { readonly disk: DiskFile | OpenedDisk; readonly bytes: number },
   signal: AbortSignal,
 ): Promise<void> {
   await withPassword(login, (secrets) =>
-    copyInto(file, lunOptions(login, lun, bytes), signal, { secrets, ...WORK }),
+    copyInto(disk, lunOptions(login, lun, bytes), signal, { secrets, ...WORK }),
   )
 }
 
@@ -63,15 +70,15 @@ export async function fillFromLun(
   })
 }
 
-/** Afterwards the file, which was not there, is the LUN's content. No guest may write that meanwhile. */
-export async function copyToFile(
+/** Afterwards `to` has the LUN's content. No guest may write that meanwhile. */
+export async function copyFromLun(
   login: IscsiLogin,
   lun: Pick<Lun, 'number'>,
-  { file, bytes }: { readonly file: DiskFile; readonly bytes: number },
+  { to, bytes }: { readonly to: DiskTarget; readonly bytes: number },
   signal: AbortSignal,
 ): Promise<void> {
   await withPassword(login, (secrets) =>
-    copyOut(lunOptions(login, lun, bytes), file, signal, { secrets }),
+    copyOut(lunOptions(login, lun, bytes), to, signal, { secrets }),
   )
 }
 

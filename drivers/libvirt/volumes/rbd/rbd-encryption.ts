@@ -9,15 +9,13 @@ import {
   type DiskNode,
   type DiskPlace,
   headerBytes,
+  LEAST_BYTES,
   makeLuksFile,
   readLuksHeader,
 } from '../encryption/luks-file.ts'
 import { removeFile } from '../volume-files.ts'
 import { type Ask, type RbdClient, rbd } from './rbd-client.ts'
 import { specOf } from './rbd-images.ts'
-
-/** Content that a header of LUKS needs to be made for; the image grows afterwards. */
-const LEAST_BYTES = 512
 
 /** What work with encrypted volumes needs of a host. */
 export interface LuksWork {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { isUuid, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { KeyedLock } from '../../../keyed-lock.ts'
-import { copyOut, type DiskFile } from '../../../qemu-img.ts'
+import { copyOut, type DiskTarget } from '../../../qemu-img.ts'
 import type { LibvirtHost } from '../../host.ts'
 import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
@@ -78,7 +78,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
       const found = await find(id, signal)
       if (found !== undefined) await removeSnapshot(client, found.image, snapshot, { signal })
     },
-    copyTo: (file, id, signal) => copyTo(work, file, id, { signal }),
+    copyTo: (to, id, signal) => copyTo(work, to, id, { signal }),
     revert: (id, snapshot, signal) => revert(work, id, snapshot, { signal }),
     reimage: (volume, image, signal) => reimage(work, volume, image, { signal }),
     async refuseOpen(id, signal) {
@@ -119,7 +119,7 @@ async function makeSnapshot(
 
 async function copyTo(
   { client, names, hostId }: RbdWork,
-  file: DiskFile,
+  to: DiskTarget,
   id: VolumeId,
   ask: Ask,
 ): Promise<void> {
@@ -128,7 +128,7 @@ async function copyTo(
   const snapshot = `export-${hostId}`
   await snapshotNow(client, { image, snapshot, absent: () => noVolume(id) }, ask)
   try {
-    await copyOut(qemuTarget(client, image, snapshot), file, ask.signal)
+    await copyOut(qemuTarget(client, image, snapshot), to, ask.signal)
   } finally {
     await removeSnapshot(client, image, snapshot, ask)
   }
