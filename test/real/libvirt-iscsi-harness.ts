@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { VolumeId } from '#common/ids.ts'
+import type { CellId, HostId, VolumeId } from '#common/ids.ts'
 import type { Owner } from '#drivers/driver.ts'
 import { CONTENT_AT, type LunLabel, parseLabel } from '#drivers/libvirt/volumes/iscsi/lun-label.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
 import type { IscsiTarget } from '#test/env/iscsi/target.ts'
 import { reachFrom } from '#test/env/reach-from.ts'
 import type { LibvirtHarness } from './libvirt-harness.ts'
+import type { StoreDisks } from './store-move-cloud.ts'
 
 /** A host's settings for the storage pool, which has this name on every host. */
 export const ISCSI_POOL = { volumePools: ['luns'] }
@@ -88,4 +89,25 @@ export function lunContent({ luns }: IscsiTarget, { cellId, hostId }: Owner) {
       return found.map(({ path }) => path)
     },
   }
+}
+
+/** What a cell has on the LUNs. */
+export function lunDisks(target: IscsiTarget, cellId: CellId): StoreDisks {
+  const { labels, lunOf } = lunContent(target, { cellId, hostId: '' as HostId })
+  return {
+    async names() {
+      const uses = (await labels()).flatMap(({ label }) => label?.use ?? [])
+      return uses.filter(({ cell }) => cell === cellId).map(({ volume }) => volume)
+    },
+    async diskOf({ volume }) {
+      const { path, use } = await lunOf(volume as VolumeId)
+      return partOf(path, CONTENT_AT, use.bytes)
+    },
+  }
+}
+
+/** A part of a file as a raw disk of QEMU's programs. */
+export function partOf(path: string, offset: number, size: number): string {
+  const file = { driver: 'file', filename: path }
+  return `json:${JSON.stringify({ driver: 'raw', offset, size, file })}`
 }
