@@ -24,6 +24,6 @@ function filtersOf(path: string): readonly unknown[] {
 test.each(Object.entries(RESOURCE_FILTERS))(
   'the filters of %ss are those of the document',
   (resource, filters) => {
-    expect(filtersOf(`/v3/${resource}s`).toSorted()).toEqual(filters.toSorted())
+    expect(new Set(filtersOf(`/v3/${resource}s`))).toEqual(new Set(filters))
   },
 )
