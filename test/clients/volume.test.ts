@@ -66,8 +66,11 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     expect(await admin.json<Rows>('volume service list')).toMatchObject([
       { Binary: 'cinder-scheduler', Status: 'enabled', State: 'up' },
     ])
-    const filters = '--os-volume-api-version 3.33 block storage resource filter show volume'
-    expect(await demo.json(filters)).toMatchObject({ Resource: 'volume' })
+    const filters = '--os-volume-api-version 3.33 block storage resource filter list'
+    expect(await demo.json<Rows>(filters)).toContainEqual({
+      Resource: 'volume',
+      Filters: expect.arrayContaining(['status', 'size']),
+    })
     for (const command of ['volume backup list', 'volume qos list', 'consistency group list'])
       expect(await admin.json<Rows>(command)).toEqual([])
   })
