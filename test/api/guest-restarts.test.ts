@@ -14,6 +14,7 @@ import {
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 const POLICIES = '/federation/v1/placement-policies'
 const LIMIT_MS = 60_000
@@ -95,6 +96,10 @@ test('a server whose guest crashes is started again where its policy says so, wi
     `/compute/v2.1/servers/${id}/os-instance-actions`,
   )
   expect(body.instanceActions.map(({ action }) => action)).toEqual(['start', 'stop', 'create'])
+  const { out } = await new WeirCommand(cloud, 'admin').run(`why ${id}`)
+  expect(out).toMatch(
+    / restart guest +running +.*started again, as placement policy always-on says/,
+  )
   await deleteServer(demo, id)
 })
 

@@ -6,6 +6,10 @@ import { decisionText } from './decision-text.ts'
 import { findServer } from './find-server.ts'
 
 type Phase = components['schemas']['Phase']
+type Event = components['schemas']['Event']
+
+/** The newest are shown. */
+const DECIDED_MAX = 20
 
 const PHASES: readonly Column<Phase>[] = [
   { head: 'PHASE', of: ({ name }) => name },
@@ -18,9 +22,17 @@ const PHASES: readonly Column<Phase>[] = [
   },
 ]
 
+/** What a policy or an operator has decided about a server since it was built: to start it again, to move it, or to leave it. */
+const DECIDED: readonly Column<Event>[] = [
+  { head: 'DECIDED', of: ({ at }) => at },
+  { head: 'ACTION', of: ({ action }) => action },
+  { head: 'STATE', of: ({ state }) => state },
+  { head: 'REASON', of: ({ message }) => message },
+]
+
 /**
- * Shows where a server is and why: every decision, with what was refused and how the rest scored, and how long each part
- * of its way took.
+ * Shows where a server is and why: every decision about its place, with what was refused and how the rest scored, what was
+ * decided about it later, and how long each part of its way took.
  */
 export async function explainServer(
   operator: Operator,
@@ -30,6 +42,9 @@ export async function explainServer(
   await present(operator, options, async (session) => {
     const path = { server: await findServer(session, wanted) }
     const trace = await session.federation.ask('get', '/v1/servers/{server}/trace', { path })
+    const { events } = await session.federation.ask('get', '/v1/events', {
+      query: { server: path.server, type: 'operation.state', limit: DECIDED_MAX },
+    })
     const { state, cell, host, host_problem, fault, decisions, phases } = trace
     const { above, below, server_id } = trace
     const places = [
@@ -47,6 +62,7 @@ export async function explainServer(
           ...(host_problem === null ? [] : [`${style('error', host_problem)}\n`]),
           ...(fault === null ? [] : [`${style('error', fault)}\n`]),
           ...decisions.map((decision) => decisionText(decision, isWide, style)),
+          ...(events.length === 0 ? [] : [renderTable(events, DECIDED, style)]),
           renderTable(phases, PHASES, style),
         ].join('\n'),
     }
