@@ -2,7 +2,7 @@ import { SERVERS } from '../env/api/servers.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
-import { startLibvirtSite } from './libvirt-site.ts'
+import { type LibvirtSite, startLibvirtSite } from './libvirt-site.ts'
 import type { ServerCells, Site } from './server-cells.ts'
 
 interface ServerBelow {
@@ -14,7 +14,7 @@ interface ServerBelow {
 export interface NestedSite extends Site {
   readonly below: Cloud
   /** What runs its guests. */
-  readonly bottom: Site
+  readonly bottom: LibvirtSite
   serversBelow(): Promise<readonly ServerBelow[]>
 }
 

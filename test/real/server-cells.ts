@@ -38,16 +38,17 @@ export interface StartedCells {
   readonly folder: string
 }
 
-/** A cloud with so many cells, still without hosts, until `owned` is disposed of. */
+/** A cloud with so many cells, still without hosts, until `owned` is disposed of. `settings`: more of every cell. */
 export async function startServerCells(
   owned: AsyncDisposableStack,
   count: number,
   limitMs: number,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<StartedCells> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-sc-'))
   owned.defer(() => rmSync(folder, { recursive: true, force: true }))
   const size = { gateways: 1, cells: count, processesPerCell: 1, hostsPerCell: 0 }
-  const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache') }
+  const cell = { CELL_IMAGE_CACHE_DIRECTORY: join(folder, 'cache'), ...settings }
   const cloud = owned.use(await startCloud({ ...size, cell }))
   return { cloud, cells: new ServerCells(cloud, limitMs), folder }
 }
@@ -84,7 +85,11 @@ export class ServerCells {
   hostOf = async (id: string) => (await showServer(this.admin, id))['OS-EXT-SRV-ATTR:host']
 
   /** A server of the cell that is off, with the byte on its disk; bound to no zone. */
-  async markedServer(site: Site, request: object, byte: number): Promise<string> {
+  async markedServer(
+    site: Pick<Site, 'name' | 'mark'>,
+    request: object,
+    byte: number,
+  ): Promise<string> {
     const server = {
       ...{ networks: 'none', flavorRef: this.#cloud.catalog.tiny },
       ...{ availability_zone: site.name, ...request },
