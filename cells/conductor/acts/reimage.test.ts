@@ -101,12 +101,11 @@ test('the volume downloads meanwhile, and says of which image it is afterwards',
   const done = { state: 'available', imageId, fault: null, sagaId: null }
   expect(await volumeNow(root.volumeId)).toMatchObject(done)
   expect(await instanceOf(operation)).toMatchObject({ imageId: null })
-  const ofVolume = cell.feed.flatMap(({ body }) =>
-    body.kind === 'volume' && body.view.volumeId === root.volumeId ? [body.view] : [],
-  )
-  await expect
-    .poll(() => ofVolume.map(({ state }) => state))
-    .toEqual(expect.arrayContaining(['downloading', 'available']))
+  const states = () =>
+    cell.feed.flatMap(({ body }) =>
+      body.kind === 'volume' && body.view.volumeId === root.volumeId ? [body.view.state] : [],
+    )
+  await expect.poll(states).toEqual(expect.arrayContaining(['downloading', 'available']))
   await gone(server)
 })
 
