@@ -98,17 +98,27 @@ export function decideOn(
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }
 }
 
-/** The same for a new build. Room that was just given back may be unknown here for a second: so it is looked up. */
+/**
+ * The same for a new build. Room that was just given back may be unknown here for a second: so it is looked up. `chosen` is
+ * called with the best host before any other decision is made.
+ */
 export async function decideOnFreshHosts(
   conductor: Conductor,
   build: Placeable,
+  chosen: (best: HostId) => void = () => {},
 ): Promise<Decision> {
   const circumstances = {
     triedHosts: new Set<string>(),
     neighbours: await neighboursOf(conductor.db, build),
   }
-  const decision = decide(conductor, build, circumstances)
+  const decideNow = () => {
+    const decision = decide(conductor, build, circumstances)
+    const [best] = decision.selection.hosts
+    if (best !== undefined) chosen(best.hostId)
+    return decision
+  }
+  const decision = decideNow()
   if (decision.selection.hosts.length > 0) return decision
   await conductor.hosts.refresh()
-  return decide(conductor, build, circumstances)
+  return decideNow()
 }

@@ -48,6 +48,26 @@ test('a build is accepted with a claim and the reasons for it, and becomes activ
   expect(view).toMatchObject({ taskState: null, powerState: 1, host: 'host-a', version: 2 })
 })
 
+test('builds that are asked for at once know of each other: equal hosts get as many', async () => {
+  await using own = await testCell('spread')
+  const running = await own.addProcess('one')
+  for (const name of ['one', 'two', 'three']) await own.addHost({ name })
+  await own.waitForHosts(running, 3)
+
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () =>
+      own.ask('instance.build', { operation: operationOn(), build: sampleBuild() }),
+    ),
+  )
+
+  const hostsOf = answers.map((answer) => ('view' in answer ? answer.view.host : answer.outcome))
+  const counts = [...Map.groupBy(hostsOf, (name) => name)].map(([name, { length }]) => [
+    name,
+    length,
+  ])
+  expect(Object.fromEntries(counts)).toEqual({ one: 4, two: 4, three: 4 })
+})
+
 test('a build asked ten times at once of two processes is one server, answered alike', async () => {
   const operation = operationOn()
   const build = sampleBuild()

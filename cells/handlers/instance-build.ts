@@ -2,7 +2,7 @@ import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
+import { type HostId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import type { BuildAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -45,8 +45,12 @@ export async function instanceBuild(cell: Cell, ask: Ask, work: WorkContext): Pr
 
 async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<BuildAnswer> {
   const { conductor } = cell
+  const { build } = ask
+  const taken = { resources: resourcesOf(build), imageProperties: build.image.properties }
+  // At once: the servers of one request are asked for together, and would all choose the same host.
+  const reserve = (best: HostId) => conductor.hosts.reserve(best, taken)
   for (let tries = 1; ; tries += 1) {
-    const decision = await decideOnFreshHosts(conductor, ask.build)
+    const decision = await decideOnFreshHosts(conductor, build, reserve)
     if (decision.selection.hosts.length === 0) return refuse(cell, ask, decision, [])
     try {
       return await accept(cell, ask, work, decision)
@@ -71,7 +75,6 @@ async function accept(
   const [best] = decision.selection.hosts
   const id = newId<SagaId>()
   conductor.builds.keep(attempt, await withStores(conductor.db, build))
-  if (best !== undefined) conductor.hosts.reserve(best.hostId, params)
   const expected = decision.trace({ lostClaims: [], chosen: best?.name ?? null })
   const record = { operation, outcome: 'accepted', trace: JSON.stringify(expected) } as const
   const before = (tx: Tx) => queueBuildRecord(tx, record, newerAttempt)
