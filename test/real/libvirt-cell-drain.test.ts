@@ -176,7 +176,7 @@ describe.skipIf(why !== undefined)(
       }
       const names = new Map<string, string>()
       for (const { id, name } of await south.serversBelow()) names.set(id, name)
-      const named = (ids: readonly string[]) => ids.map((id) => names.get(id)).toSorted()
+      const named = (ids: readonly string[]) => ids.map((id) => names.get(id) ?? id).toSorted()
       const namesOf = async (ids: readonly string[]) =>
         (await Promise.all(ids.map((id) => showServer(cells.demo, id))))
           .map(({ name }) => name)
