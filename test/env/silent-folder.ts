@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { run } from '#drivers/run.ts'
 
 const FUSE = '/dev/fuse'
-/** The kernel waits for a file system of which it has sent the first request: nobody reads it. */
+/** The kernel sends the first request of the file system, and no program reads and answers it. */
 const MOUNT = `
 exec 3<>${FUSE}
 mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 silent "$1"
