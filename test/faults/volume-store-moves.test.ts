@@ -140,31 +140,20 @@ async function move(params: Movable): Promise<void> {
   await (await core.sagas.start(migrateVolumeSaga, start)).finished
 }
 
-test.each(trialsOf(migrateVolumeSaga).map((trial) => [trial.label, trial] as const))(
-  'migrate-volume that %s leaves store and type together',
-  async (_label, { saga, ends }) => {
-    const params = await movable()
-    await using sagas = await SagaEngine.open({
-      ...{ db: env.db, deps: core as ComputeDeps, sagas: [saga], processName: newId<string>() },
-      ...{ clock: systemClock, log },
-    })
-
-    const outcome = await sagas
-      .start(saga, { subject: params.volumeId, params, work: work() })
-      .then(({ finished }) => finished)
-      .catch(() => 'unwound')
-
-    expect(outcome).toBe(ends)
-    await expectIn(ends === 'done' ? 'gold' : 'bronze', params)
-  },
-)
-
 const ENCRYPTED = { typeId: SEALED, encryption: { keyBits: 256 } } as const
+const MOVES = [
+  ['a move', migrateVolumeSaga, {}],
+  ['a change of encryption', changeEncryptionSaga, ENCRYPTED],
+] as const
 
-test.each(trialsOf(changeEncryptionSaga).map((trial) => [trial.label, trial] as const))(
-  'a change of encryption that %s leaves store, type and encryption together',
-  async (_label, { saga, ends }) => {
-    const params = await movable(ENCRYPTED)
+test.each(
+  MOVES.flatMap(([what, moving, change]) =>
+    trialsOf(moving).map((trial) => [what, trial.label, change, trial] as const),
+  ),
+)(
+  '%s that %s leaves store, type and encryption together',
+  async (_what, _label, change, { saga, ends }) => {
+    const params = await movable(change)
     await using sagas = await SagaEngine.open({
       ...{ db: env.db, deps: core as ComputeDeps, sagas: [saga], processName: newId<string>() },
       ...{ clock: systemClock, log },
