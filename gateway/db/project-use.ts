@@ -12,7 +12,7 @@ export interface CellUse {
 const USED = sqlStatement(sql`
   select cell_id, count(*) as servers, sum(cores) as vcpus, sum(ram_mb) as memory_mb
   from instance_mappings
-  where project_id = ${sql.placeholder('projectId')} and is_charged and cell_id is not null
+  where project_id = ${sql.placeholder('projectId')} and is_charged = true and cell_id is not null
     and server_id <> ${sql.placeholder('without')}
   group by cell_id`)
 

@@ -51,7 +51,8 @@ export const instanceMappings = mysqlTable(
     index('instance_mappings_cell').on(t.cellId),
     index('instance_mappings_resizing').on(t.isResizing),
     index('instance_mappings_kept').on(t.isKept),
-    index('instance_mappings_project').on(t.projectId),
+    // It holds all that is summed up of a project, so that a choice of a cell reads no row of a server.
+    index('instance_mappings_use').on(t.projectId, t.isCharged, t.cellId, t.cores, t.ramMb),
     // Few are so at a time; with `changed_at` every change of any mapping would move its entries.
     index('instance_mappings_not_built').on(t.isNotBuilt),
     index('instance_mappings_deleting').on(t.isDeleting),
