@@ -42,7 +42,7 @@ export interface Cell extends CellRef {
   readonly summary: CellSummary | undefined
   /** The incarnation of its database, from the last heartbeat; undefined before the first to this gateway. */
   readonly incarnation: string | undefined
-  /** The resources that this gateway has assigned to it since that heartbeat, and that are not in the summary. */
+  /** The resources that this gateway has assigned to it, and that are not in the summary. */
   readonly reserved: Resources
   /** For how many servers. */
   readonly reservedServers: number

@@ -13,6 +13,7 @@ import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
 import { failedTunnels } from '../db/cell-tunnels.ts'
 import type { Cell, Resources } from './cell.ts'
 import { LiveProcesses } from './live-processes.ts'
+import { Reservations } from './reservations.ts'
 
 export interface CellRegistryOptions {
   readonly db: Executor
@@ -31,8 +32,7 @@ interface LastHeartbeat {
   readonly at: number
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
-  reserved: Resources
-  reservedServers: number
+  readonly reserved: Reservations
 }
 
 const DEADLINE_MS = 5_000
@@ -134,17 +134,12 @@ export class CellRegistry implements AsyncDisposable {
     return { incarnation, position, at, ageMs, receivedAt: last.at }
   }
 
-  /** Deducts the resources of a server that was just assigned to a cell from the free amounts of its last summary. */
-  reserve(id: CellId, resources: Resources): void {
-    const last = this.#heartbeats.get(id)
-    if (last === undefined) return
-    const { vcpus, memoryMb, diskGb } = last.reserved
-    last.reservedServers += 1
-    last.reserved = {
-      vcpus: vcpus + resources.vcpus,
-      memoryMb: memoryMb + resources.memoryMb,
-      diskGb: diskGb + resources.diskGb,
-    }
+  /**
+   * Deducts the resources of a server that was just assigned to a cell from the free amounts of its summaries, up to the
+   * first one after it has `answered`; absent: of its last summary only.
+   */
+  reserve(id: CellId, resources: Resources, answered?: Promise<unknown>): void {
+    this.#heartbeats.get(id)?.reserved.add(resources, answered)
   }
 
   /** Calls `listener` on every heartbeat; returns how to stop it. */
@@ -194,8 +189,9 @@ export class CellRegistry implements AsyncDisposable {
       if (beat.processId !== undefined) this.#processes.recordHeartbeat(id, beat.processId)
       const { clock } = this.#options
       const at = clock.now()
-      const heard = { beat, at, elapsedAt: clock.elapsed() }
-      this.#heartbeats.set(id, { ...heard, reserved: NOTHING, reservedServers: 0 })
+      const reserved = this.#heartbeats.get(id)?.reserved ?? new Reservations()
+      reserved.summarized()
+      this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved })
       if (!this.#mappings.has(id)) this.#refresh?.wake()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -231,8 +227,8 @@ export class CellRegistry implements AsyncDisposable {
       lastHeartbeatAt,
       summary: last?.beat.summary ?? mapping.summary ?? undefined,
       incarnation: last?.beat.incarnation,
-      reserved: last?.reserved ?? NOTHING,
-      reservedServers: last?.reservedServers ?? 0,
+      reserved: last?.reserved.resources ?? NOTHING,
+      reservedServers: last?.reserved.servers ?? 0,
     }
   }
 }

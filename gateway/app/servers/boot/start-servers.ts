@@ -55,8 +55,10 @@ export async function startServers(
       throw error
     })
   for (const [index, { row }] of order.servers.entries()) {
-    void runs[index]!.finished.finally(() => forget(row.id))
-    if (row.cellId !== null) compute.cells.reserve(row.cellId, flavorResources(row.flavor))
+    const { finished } = runs[index]!
+    void finished.finally(() => forget(row.id))
+    if (row.cellId !== null)
+      compute.cells.reserve(row.cellId, flavorResources(row.flavor), finished)
   }
   return runs
 }
