@@ -92,7 +92,7 @@ export async function joinGroup(
     return (await tx.run(JOIN, { groupId, slot, hostId, most, anyHost })).affectedRows === 1
   }
   if (!(await join(WHOLE, ANY_NUMBER, policy !== 'affinity'))) return false
-  if (!(await join(hostId, policy === 'anti-affinity' ? maxPerHost : ANY_NUMBER, false))) {
+  if (!(await join(hostId, mostOn(policy, maxPerHost), false))) {
     await tx.run(UNDO_WHOLE, { groupId })
     return false
   }
@@ -100,11 +100,43 @@ export async function joinGroup(
   return true
 }
 
+/** The same, only queued: the transaction fails with `otherwise` where the group's policy keeps the consumer off the host. */
+export function queueJoinGroup(
+  tx: Tx,
+  { id: groupId, policy, maxPerHost }: ServerGroupRule,
+  hostId: HostId,
+  { consumer, otherwise }: { readonly consumer: string; readonly otherwise: () => Error },
+): void {
+  const join = (slot: string, most: number, anyHost: boolean) => {
+    tx.queue(OPEN, { groupId, slot, hostId })
+    tx.queue(JOIN, { groupId, slot, hostId, most, anyHost }, { rows: 1, otherwise })
+  }
+  join(WHOLE, ANY_NUMBER, policy !== 'affinity')
+  join(hostId, mostOn(policy, maxPerHost), false)
+  tx.queue(NOTE, { consumer, groupId, hostId })
+}
+
+function mostOn(policy: ServerGroupRule['policy'], maxPerHost: number): number {
+  return policy === 'anti-affinity' ? maxPerHost : ANY_NUMBER
+}
+
 /** Afterwards the consumer is counted nowhere. `from` is where it was. */
 export async function leaveGroup(tx: Tx, consumer: string, from: GroupPlace): Promise<void> {
   await tx.run(FORGET, { consumer })
   await tx.run(LEAVE, { ...from })
   await tx.run(CLOSE, { ...from })
+}
+
+/** The same, only queued: the transaction fails with `otherwise` where the consumer is in no group. */
+export function queueLeaveGroup(
+  tx: Tx,
+  consumer: string,
+  from: GroupPlace,
+  otherwise: () => Error,
+): void {
+  tx.queue(FORGET, { consumer }, { rows: 1, otherwise })
+  tx.queue(LEAVE, { ...from })
+  tx.queue(CLOSE, { ...from })
 }
 
 /** How many servers of the group each host holds; those without any are absent. */

@@ -4,7 +4,7 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, groupMembers } from '../db/schema/placement.ts'
-import { leaveGroup } from './group.ts'
+import { type GroupPlace, leaveGroup, queueLeaveGroup } from './group.ts'
 import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
 import { queueAmountsReturn } from './return-amounts.ts'
 
@@ -48,11 +48,10 @@ export type Held = {
 /** Afterwards the consumer holds nothing and counts in no group. Only what its rows say is given back, so repeating gives back nothing more. */
 export async function release(tx: Tx, consumer: string): Promise<void> {
   const held = await tx.rows<Held>(LOCKED, { consumer })
-  const [first] = held
-  if (first === undefined) return
+  if (held.length === 0) return
+  const from = groupOf(held)
   // Before the providers, as a claim locks them.
-  if (first.group_id !== null && first.host_id !== null)
-    await leaveGroup(tx, consumer, { groupId: first.group_id, hostId: first.host_id })
+  if (from !== undefined) await leaveGroup(tx, consumer, from)
   tx.queue(FORGET, { consumer })
   giveBackAll(tx, held)
 }
@@ -63,8 +62,8 @@ export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]>
 }
 
 /**
- * As `release`, only queued, for a consumer in no group that no other transaction changes: the transaction fails with
- * `otherwise` when the consumer has not just so many rows.
+ * As `release`, only queued, for a consumer that no other transaction changes: the transaction fails with `otherwise`
+ * when the consumer has not just so many rows, or has left its group.
  */
 export function queueRelease(
   tx: Tx,
@@ -72,8 +71,15 @@ export function queueRelease(
   held: readonly Held[],
   otherwise: () => Error,
 ): void {
+  const from = groupOf(held)
+  if (from !== undefined) queueLeaveGroup(tx, consumer, from, otherwise)
   tx.queue(FORGET, { consumer }, { rows: held.length, otherwise })
   giveBackAll(tx, held)
+}
+
+function groupOf([first]: readonly Held[]): GroupPlace | undefined {
+  if (first === undefined || first.group_id === null || first.host_id === null) return undefined
+  return { groupId: first.group_id, hostId: first.host_id }
 }
 
 function giveBackAll(tx: Tx, held: readonly Held[]): void {

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
-import type { InstanceId } from '#common/ids.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Saga } from '#common/saga/saga.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
-import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { OperationRef, ServerGroupRule } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { insertBuildRecord } from '../../db/operations.ts'
+import { groupMembersByHost } from '../../placement/group.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import type { Conductor } from '../conductor.ts'
 import type { BootParams } from './boot/params.ts'
@@ -39,13 +40,15 @@ async function boot(
   saga: Saga<Conductor, BootParams>,
   operation: OperationRef,
   first: TestHost,
+  group?: ServerGroupRule,
 ) {
   const build = sampleBuild()
   const { builds } = running.cell.conductor
   builds.keep({ id: operation.serverId as InstanceId, attempt: 1 }, build)
   const { projectId } = build
   const resources = resourcesOf(build)
-  const params = { operation, projectId, resources, candidates: [first.id], startedAt: 1 }
+  const of = { operation, projectId, resources, candidates: [first.id], startedAt: 1 }
+  const params = { ...of, ...(group && { group }) }
   const run = await engine.start(saga, {
     subject: operation.serverId,
     params,
@@ -60,7 +63,12 @@ async function boot(
 const left = (operation: OperationRef) => tracesOf(running, [good, bad], operation.serverId)
 const SERVER = ['instance active', 'allocation', 'guest on good']
 
-test('a boot commits twice', async () => {
+const apart: ServerGroupRule = { id: newId(), policy: 'anti-affinity', maxPerHost: 1 }
+
+test.each([
+  ['', undefined],
+  [' into a group', apart],
+])('a boot%s commits twice', async (_, group) => {
   const operation = operationOn()
   const counting = new CrashingDatabase(
     running.cell.conductor.db,
@@ -69,10 +77,25 @@ test('a boot commits twice', async () => {
   )
   await using engine = await cellEngine(running, bootSaga, counting)
 
-  expect(await boot(engine, bootSaga, operation, good)).toBe('done')
+  expect(await boot(engine, bootSaga, operation, good, group)).toBe('done')
 
   expect(counting.transactions).toBe(2)
+  if (group !== undefined)
+    expect(await groupMembersByHost(counting, group.id)).toEqual(new Map([[good.id, 1]]))
   expect(await left(operation)).toEqual(SERVER)
+})
+
+test('a boot whose group keeps it off its host leaves nothing there', async () => {
+  const operation = operationOn()
+  await using engine = await cellEngine(running, bootSaga)
+
+  await expect(boot(engine, bootSaga, operation, good, apart)).rejects.toMatchObject({
+    kind: 'no-capacity',
+  })
+
+  expect(await left(operation)).toEqual([])
+  const { db } = running.cell.conductor
+  expect(await groupMembersByHost(db, apart.id)).toEqual(new Map([[good.id, 1]]))
 })
 
 const direct = ['claim-1', 'spawn-1', 'activate']

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
-import type { InstanceId } from '#common/ids.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
+import { sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
+import { groupMembersByHost } from '../../placement/group.ts'
 import { type DeleteParams, deleteSaga } from './delete.ts'
 
 // Goal: from its first commit on a delete leaves nothing, whatever fails, repeats or dies.
@@ -34,8 +36,12 @@ async function startOf(operation: OperationRef) {
 
 const left = (operation: OperationRef) => tracesOf(running, [host], operation.serverId)
 
-test('a delete commits twice', async () => {
-  const operation = await cell.activeServer()
+test.each([
+  ['', undefined],
+  [' of a member of a group', 'anti-affinity' as const],
+])('a delete%s commits twice', async (_, policy) => {
+  const group = policy && { id: newId<string>(), policy, maxPerHost: 2 }
+  const operation = await cell.activeServer({ ...sampleBuild(), ...(group && { group }) })
   const counting = new CrashingDatabase(
     running.cell.conductor.db,
     Number.POSITIVE_INFINITY,
@@ -48,6 +54,7 @@ test('a delete commits twice', async () => {
   expect(await run.finished).toBe('done')
   expect(counting.transactions).toBe(2)
   expect(await left(operation)).toEqual([])
+  if (group !== undefined) expect(await groupMembersByHost(counting, group.id)).toEqual(new Map())
 })
 
 test.each(

@@ -149,11 +149,11 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
   return queueDeleted(tx, call)
 }
 
-/** The allocations are read after the instance was taken; the counts of a group have to be locked first. */
+/** The allocations are read after the instance was taken. */
 function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const { instance } = call.params
   const held = call.output<Destroyed>('destroy')?.held ?? []
-  if (held.length === 0 || held.some((row) => row.group_id !== null)) throw new FastPathFailed()
+  if (held.length === 0) throw new FastPathFailed()
   const failed = () => new FastPathFailed()
   queueRemoval(tx, call.sagaId, instance, failed)
   queueRelease(tx, instance.id, held, failed)

@@ -10,6 +10,7 @@ import {
   withNodes,
 } from '../../../placement/choose-nodes.ts'
 import { queueClaim } from '../../../placement/claim.ts'
+import { queueJoinGroup } from '../../../placement/group.ts'
 import { claimCandidate, instancesAllowedOn } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { PlacedOn } from '../../instance.ts'
@@ -43,17 +44,19 @@ async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   return insertOn(tx, call, placed, lost)
 }
 
-/** The best candidate mostly has room; whether a group allows it has to be asked. */
+/** The best candidate mostly has room, and its group mostly allows it. */
 function claimBest(tx: Tx, call: BootCall): Claimed {
   const { operation, group, candidates } = call.params
   const [best] = candidates
   const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
-  if (placed === undefined || group !== undefined) throw new FastPathFailed()
+  if (placed === undefined) throw new FastPathFailed()
   const { resources, ...chosen } = onNodes(call, placed.hostId)
   const claimed = insertOn(tx, call, { ...placed, ...chosen }, [])
   const instancesMax = instancesAllowedOn(call.deps, placed.hostId)
   const otherwise = () => new FastPathFailed()
-  queueClaim(tx, placed.hostId, operation.serverId, resources, { otherwise, instancesMax })
+  const { serverId: consumer } = operation
+  if (group !== undefined) queueJoinGroup(tx, group, placed.hostId, { consumer, otherwise })
+  queueClaim(tx, placed.hostId, consumer, resources, { otherwise, instancesMax })
   return claimed
 }
 
