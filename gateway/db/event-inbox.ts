@@ -76,6 +76,12 @@ const INSERT = rowsInsert(eventInbox, ['type', 'serverId', 'cellId', 'details'],
   fixed: { at: sql`now(3)` },
 })
 
+const INSERT_OF_GROUP = sqlStatement(sql`
+  insert into event_inbox (type, details, at)
+  values (${sql.placeholder('type')}, json_merge_patch(${sql.placeholder('details')}, concat('{"resource":{"members":',
+    (select coalesce(json_arrayagg(server_id), '[]') from server_group_members where group_id = ${sql.placeholder('groupId')}),
+    '}}')), now(3))`)
+
 const WAITING = statement(
   builder
     .select({
@@ -109,6 +115,15 @@ export function queueEvents(tx: Tx, added: readonly NewEvent[]): void {
       details: JSON.stringify(details),
     })),
   )
+}
+
+/** Queues an event of a server group, whose resource gets the members that the group has by then. */
+export function queueGroupEvent(
+  tx: Tx,
+  groupId: string,
+  { type, details }: { readonly type: EventType; readonly details: EventDetails },
+): void {
+  tx.queue(INSERT_OF_GROUP, { type, groupId, details: JSON.stringify(details) })
 }
 
 /** The oldest events without a number whose transactions have committed. */

@@ -18,7 +18,8 @@ export interface UsageEntry {
 /** The quota class whose limits apply to projects without limits of their own. */
 export const DEFAULT_CLASS = 'default'
 
-const UNLIMITED_AS_NUMBER = 2 ** 31 - 1
+/** More than there is of anything. */
+export const UNLIMITED_AS_NUMBER = 2 ** 31 - 1
 
 const resource = sql.placeholder('resource')
 const amount = sql.placeholder('amount')
@@ -37,7 +38,8 @@ const ofClass = builder
   .from(quotaClasses)
   .where(and(eq(quotaClasses.className, DEFAULT_CLASS), eq(quotaClasses.resource, resource)))
 
-const limit: SQL<number> = sql<number>`coalesce((${ofProject}), (${ofClass}), ${sql.placeholder('fallbackLimit')})`
+/** The limit of the project for the resource, or else the fallback; -1: unlimited. */
+export const limit: SQL<number> = sql<number>`coalesce((${ofProject}), (${ofClass}), ${sql.placeholder('fallbackLimit')})`
 
 const isEntry = and(
   eq(quotaUsages.ownerId, sql.placeholder('ownerId')),

@@ -1,6 +1,8 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
 import { lockRows } from '#common/db/lock-rows.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { GroupPolicy } from '#openapi/wire/instance.ts'
 import { serverGroupMembers, serverGroups } from './schema/server-groups.ts'
@@ -27,6 +29,23 @@ export interface GroupPage {
 
 type Row = typeof serverGroups.$inferSelect
 
+/** The policies that keep the servers of a group in one cell. */
+export const TOGETHER: ReadonlySet<GroupPolicy> = new Set(['affinity', 'soft-affinity'])
+
+/** A group without its members, which may be many. */
+export type GroupRecord = Omit<ServerGroup, 'members'>
+
+const groupId = sql.placeholder('groupId')
+const cellId = sql.placeholder('cellId')
+
+const ENTER = sqlStatement(
+  sql`update server_groups set lock_version = lock_version + 1, cell_id = coalesce(cell_id, ${cellId})
+    where id = ${groupId} and (${sql.placeholder('anyCell')} or cell_id is null or cell_id = ${cellId})`,
+  { sums: [] },
+)
+
+const MEMBERS = rowsInsert(serverGroupMembers, ['serverId', 'groupId', 'userId'])
+
 /** In the order they were made. */
 export async function listServerGroups(
   db: Executor,
@@ -47,16 +66,23 @@ export async function findServerGroup(db: Executor, id: string): Promise<ServerG
   return (await withMembers(db, rows))[0]
 }
 
-/** Like `findServerGroup`; locks the group until the transaction ends, so that no member joins, leaves or moves. */
-export async function lockServerGroup(tx: Tx, id: string): Promise<ServerGroup | undefined> {
-  await lockRows(tx, serverGroups, eq(serverGroups.id, id))
-  return findServerGroup(tx, id)
+export async function findGroupRecord(db: Executor, id: string): Promise<GroupRecord | undefined> {
+  const [row] = await db.orm.select().from(serverGroups).where(eq(serverGroups.id, id))
+  return row && recordOf(row)
 }
 
-export async function insertServerGroup(
-  tx: Tx,
-  group: Omit<ServerGroup, 'cellId' | 'members'>,
-): Promise<void> {
+/** Like `findGroupRecord`; locks the group until the transaction ends, so that no member joins or moves, nor leaves one whose servers are together. */
+export async function lockServerGroup(tx: Tx, id: string): Promise<GroupRecord | undefined> {
+  await lockRows(tx, serverGroups, eq(serverGroups.id, id))
+  return findGroupRecord(tx, id)
+}
+
+/** Ids of servers, by id. */
+export async function membersOfGroup(db: Executor, id: string): Promise<readonly string[]> {
+  return (await membersByGroup(db, [id])).get(id) ?? []
+}
+
+export async function insertServerGroup(tx: Tx, group: Omit<GroupRecord, 'cellId'>): Promise<void> {
   await tx.orm.insert(serverGroups).values({ ...group, createdAt: sql`now(3)` })
 }
 
@@ -72,14 +98,32 @@ export async function setGroupCell(tx: Tx, id: string, cellId: CellId | null): P
   await tx.orm.update(serverGroups).set({ cellId }).where(eq(serverGroups.id, id))
 }
 
-export async function insertGroupMembers(
+/** Servers that join a group together. */
+export interface NewMembers {
+  readonly groupId: string
+  readonly userId: string
+  readonly serverIds: readonly string[]
+}
+
+/** Queued like any statement of the transaction. */
+export function queueGroupMembers(tx: Tx, { groupId, userId, serverIds }: NewMembers): void {
+  MEMBERS.queue(
+    tx,
+    serverIds.map((serverId) => ({ serverId, groupId, userId })),
+  )
+}
+
+/**
+ * Locks the group, and puts it into this cell unless it is in one: the transaction fails with `otherwise` where the
+ * group is gone, or is in another cell than `binding` allows. `cellId` null: its servers need not be together.
+ */
+export function queueGroupEntry(
   tx: Tx,
   groupId: string,
-  userId: string,
-  serverIds: readonly string[],
-): Promise<void> {
-  const rows = serverIds.map((serverId) => ({ serverId, groupId, userId }))
-  await tx.orm.insert(serverGroupMembers).values(rows)
+  { cellId, isBinding }: { readonly cellId: CellId | null; readonly isBinding: boolean },
+  otherwise: () => Error,
+): void {
+  tx.queue(ENTER, { groupId, cellId, anyCell: !isBinding }, { rows: 1, otherwise })
 }
 
 /** The user's servers in the group. */
@@ -90,15 +134,21 @@ export async function countGroupMembers(tx: Tx, groupId: string, userId: string)
   )
 }
 
-/** The groups that any of these servers are in. */
-export async function groupsOfServers(
+/** The groups that any of these servers are in and whose servers are together in a cell. */
+export async function placedGroupsOf(
   db: Executor,
   serverIds: readonly string[],
 ): Promise<readonly string[]> {
   const rows = await db.orm
     .selectDistinct({ groupId: serverGroupMembers.groupId })
     .from(serverGroupMembers)
-    .where(inArray(serverGroupMembers.serverId, [...serverIds]))
+    .innerJoin(serverGroups, eq(serverGroups.id, serverGroupMembers.groupId))
+    .where(
+      and(
+        inArray(serverGroupMembers.serverId, [...serverIds]),
+        inArray(serverGroups.policy, [...TOGETHER]),
+      ),
+    )
     .orderBy(asc(serverGroupMembers.groupId))
   return rows.map(({ groupId }) => groupId)
 }
@@ -111,14 +161,28 @@ export async function deleteGroupMembers(tx: Tx, serverIds: readonly string[]): 
 
 async function withMembers(db: Executor, rows: readonly Row[]): Promise<readonly ServerGroup[]> {
   if (rows.length === 0) return []
-  const ids = rows.map(({ id }) => id)
-  const members = await db.orm
+  const members = await membersByGroup(
+    db,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => ({ ...recordOf(row), members: members.get(row.id) ?? [] }))
+}
+
+async function membersByGroup(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = await db.orm
     .select({ serverId: serverGroupMembers.serverId, groupId: serverGroupMembers.groupId })
     .from(serverGroupMembers)
-    .where(inArray(serverGroupMembers.groupId, ids))
+    .where(inArray(serverGroupMembers.groupId, [...ids]))
     .orderBy(asc(serverGroupMembers.serverId))
-  const byGroup = Map.groupBy(members, ({ groupId }) => groupId)
-  return rows.map(({ id, projectId, userId, name, policy, maxPerHost, cellId }) => ({
+  const byGroup = Map.groupBy(rows, ({ groupId }) => groupId)
+  return new Map([...byGroup].map(([id, of]) => [id, of.map(({ serverId }) => serverId)]))
+}
+
+function recordOf({ id, projectId, userId, name, policy, maxPerHost, cellId }: Row): GroupRecord {
+  return {
     id,
     projectId,
     userId,
@@ -126,6 +190,5 @@ async function withMembers(db: Executor, rows: readonly Row[]): Promise<readonly
     policy: policy as GroupPolicy,
     maxPerHost,
     cellId: cellId as CellId | null,
-    members: (byGroup.get(id) ?? []).map(({ serverId }) => serverId),
-  }))
+  }
 }

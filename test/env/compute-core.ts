@@ -179,7 +179,7 @@ export function orderFor(
     servers,
     nics: NO_NICS,
     promise: null,
-    groupId: null,
+    group: null,
     hints: {},
     userData: null,
     files: [],

@@ -7,7 +7,7 @@ import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { Network } from '../../db/network.ts'
 import { projectUse } from '../../db/project-use.ts'
-import type { ServerGroup } from '../../db/server-groups.ts'
+import { type ServerGroup, TOGETHER } from '../../db/server-groups.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { spreadState } from '../placement-policies/spread.ts'
 import { filtersOfHints } from '../servers/boot/hints.ts'
@@ -100,6 +100,6 @@ async function withUse(
 
 /** What a group that has servers in a cell requires of the next one; null: nothing. */
 export function nearGroup(policy: GroupPolicy, cellId: CellId): CellRequest['group'] {
-  if (policy !== 'affinity' && policy !== 'soft-affinity') return null
+  if (!TOGETHER.has(policy)) return null
   return { cellId, isBinding: policy === 'affinity' }
 }

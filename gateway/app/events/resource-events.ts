@@ -1,10 +1,10 @@
 import type { Tx } from '#common/db/database.ts'
 import type { Aggregate } from '../../db/aggregates.ts'
-import { type EventType, queueEvents } from '../../db/event-inbox.ts'
+import { type EventType, queueEvents, queueGroupEvent } from '../../db/event-inbox.ts'
 import { listAccess } from '../../db/flavor-access.ts'
 import { readFlavor } from '../../db/flavors.ts'
 import type { Keypair } from '../../db/keypairs.ts'
-import type { ServerGroup } from '../../db/server-groups.ts'
+import type { GroupRecord, ServerGroup } from '../../db/server-groups.ts'
 
 /** Who changes something, and with which request. */
 export interface ChangedBy {
@@ -92,16 +92,38 @@ export function queueAggregateEvent(
   queueChange(tx, by, { type: 'aggregate.changed', action, name, resource })
 }
 
-/** The group as the change leaves it. */
+/** A group that has no members yet, or with those that it had. */
 export function queueServerGroupEvent(
   tx: Tx,
   by: ChangedBy,
-  action: 'create' | 'delete' | 'add_member',
-  { id, name, userId, projectId, policy, maxPerHost, members }: Omit<ServerGroup, 'cellId'>,
+  action: 'create' | 'delete',
+  { members, ...group }: Omit<ServerGroup, 'cellId'>,
 ): void {
+  const { name } = group
+  const resource = { ...groupResource(group), members }
+  queueChange(tx, by, { type: 'server-group.changed', action, name, resource })
+}
+
+/** Servers have joined the group: the event has all members that it has now. */
+export function queueMembersEvent(
+  tx: Tx,
+  { requestId, userId }: ChangedBy,
+  group: Omit<GroupRecord, 'cellId'>,
+): void {
+  const change = { action: 'add_member', message: group.name, resource: groupResource(group) }
+  const details = { requestId, userId, ...change }
+  queueGroupEvent(tx, group.id, { type: 'server-group.changed', details })
+}
+
+function groupResource({
+  id,
+  name,
+  userId,
+  projectId,
+  policy,
+  maxPerHost,
+}: Omit<GroupRecord, 'cellId'>) {
   const rules = maxPerHost === null ? {} : { max_server_per_host: String(maxPerHost) }
   const owner = { user_id: userId, project_id: projectId }
-  const resource = { uuid: id, name, ...owner, policies: [policy], policy, rules, members }
-  const change = { action, name, resource: { ...resource, hosts: null } }
-  queueChange(tx, by, { type: 'server-group.changed', ...change })
+  return { uuid: id, name, ...owner, policies: [policy], policy, rules, hosts: null }
 }

@@ -2,20 +2,24 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, isUuid } from '#common/ids.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
+import { queueGroupMembersCheck } from '../../db/group-members-quota.ts'
 import { serversInCells } from '../../db/instance-mappings.ts'
 import {
   countGroupMembers,
   deleteGroupMembers,
-  findServerGroup,
-  groupsOfServers,
-  insertGroupMembers,
+  findGroupRecord,
+  type GroupRecord,
   lockServerGroup,
-  type ServerGroup,
+  membersOfGroup,
+  placedGroupsOf,
+  queueGroupEntry,
+  queueGroupMembers,
   setGroupCell,
+  TOGETHER,
 } from '../../db/server-groups.ts'
-import { queueServerGroupEvent } from '../events/resource-events.ts'
+import { queueMembersEvent } from '../events/resource-events.ts'
 import { lowerLimit } from '../quotas/quota-limits.ts'
-import { UNLIMITED } from '../quotas/resources.ts'
+import { DEFAULT_LIMITS, UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
 
 /** The group a boot's hint names; null: none. Throws `invalid` for one that is not there or another project's. */
@@ -23,10 +27,10 @@ export async function groupForBoot(
   db: Executor,
   { projectId }: Pick<Caller, 'projectId'>,
   hint: unknown,
-): Promise<ServerGroup | null> {
+): Promise<GroupRecord | null> {
   const [id] = [hint].flat()
   if (typeof id !== 'string' || id === '') return null
-  const group = isUuid(id) ? await findServerGroup(db, id) : undefined
+  const group = isUuid(id) ? await findGroupRecord(db, id) : undefined
   if (group === undefined || group.projectId !== projectId) throw noSuchGroup(id)
   return group
 }
@@ -36,13 +40,13 @@ export function noSuchGroup(id: string): Failure {
 }
 
 /** The group's rule as a cell gets it. */
-export function ruleOf({ id, policy, maxPerHost }: ServerGroup): ServerGroupRule {
+export function ruleOf({ id, policy, maxPerHost }: GroupRecord): ServerGroupRule {
   return { id, policy, maxPerHost: maxPerHost ?? 1 }
 }
 
 /** The group's servers went to a cell that the plan did not know of: a new plan will. */
 export class GroupPlacedElsewhere extends Failure {
-  constructor(group: ServerGroup) {
+  constructor(group: GroupRecord) {
     super(
       'conflict',
       `Server group ${group.id} is being used by another request. Please try again.`,
@@ -70,19 +74,45 @@ export async function joinServerGroup(
   if (group === undefined) throw noSuchGroup(groupId)
   await limitMembers(tx, group, userId, servers.length)
   await settleCell(tx, group, servers)
-  await insertGroupMembers(
-    tx,
-    groupId,
-    userId,
-    servers.map(({ id }) => id),
-  )
-  const members = [...group.members, ...servers.map(({ id }) => id)]
-  queueServerGroupEvent(tx, { userId, requestId }, 'add_member', { ...group, members })
+  queueMembers(tx, group, { userId, requestId, servers })
+}
+
+type Joiners = Pick<Joining, 'userId' | 'requestId' | 'servers'>
+
+function queueMembers(tx: Tx, group: GroupRecord, { userId, requestId, servers }: Joiners): void {
+  const serverIds = servers.map(({ id }) => id)
+  queueGroupMembers(tx, { groupId: group.id, userId, serverIds })
+  queueMembersEvent(tx, { userId, requestId }, group)
+}
+
+/** Not all is as `queueJoin` takes it to be. */
+export class NotJoined extends Error {}
+
+/**
+ * The same without an answer before the commit, for a group as it was read: the transaction fails with `NotJoined` where
+ * something is in the way, which `joinServerGroup` then tells.
+ */
+export function queueJoin(
+  tx: Tx,
+  group: GroupRecord,
+  { userId, requestId, servers }: Joiners,
+): void {
+  const otherwise = () => new NotJoined()
+  const { id: groupId, projectId, policy } = group
+  const cells = new Set(servers.flatMap(({ cellId }) => cellId ?? []))
+  const isBinding = policy === 'affinity'
+  if (isBinding && cells.size > 1) throw otherwise()
+  const [cellId = null] = TOGETHER.has(policy) ? cells : []
+  queueGroupEntry(tx, groupId, { cellId, isBinding: isBinding && cellId !== null }, otherwise)
+  queueMembers(tx, group, { userId, requestId, servers })
+  const resource = 'server_group_members'
+  const quota = { groupId, projectId, userId, resource, fallbackLimit: DEFAULT_LIMITS[resource] }
+  queueGroupMembersCheck(tx, quota, otherwise)
 }
 
 async function limitMembers(
   tx: Tx,
-  group: ServerGroup,
+  group: GroupRecord,
   userId: string,
   more: number,
 ): Promise<void> {
@@ -92,8 +122,8 @@ async function limitMembers(
     throw new Failure('over-quota', 'Quota exceeded, too many servers in group')
 }
 
-async function settleCell(tx: Tx, group: ServerGroup, servers: Joining['servers']): Promise<void> {
-  if (group.policy !== 'affinity' && group.policy !== 'soft-affinity') return
+async function settleCell(tx: Tx, group: GroupRecord, servers: Joining['servers']): Promise<void> {
+  if (!TOGETHER.has(group.policy)) return
   const cells = servers.flatMap(({ cellId }) => (cellId === null ? [] : [cellId]))
   const [first] = cells
   if (first === undefined) return
@@ -107,10 +137,11 @@ async function settleCell(tx: Tx, group: ServerGroup, servers: Joining['servers'
 export async function leaveServerGroups(tx: Tx, serverIds: readonly string[]): Promise<void> {
   if (serverIds.length === 0) return
   const gone = new Set(serverIds)
-  for (const id of await groupsOfServers(tx, serverIds)) {
+  for (const id of await placedGroupsOf(tx, serverIds)) {
     const group = await lockServerGroup(tx, id)
     if (group === undefined || group.cellId === null) continue
-    if (group.members.every((member) => gone.has(member))) await setGroupCell(tx, id, null)
+    const members = await membersOfGroup(tx, id)
+    if (members.every((member) => gone.has(member))) await setGroupCell(tx, id, null)
   }
   await deleteGroupMembers(tx, serverIds)
 }
@@ -126,7 +157,8 @@ export async function mayLeaveCell(
   serverId: string,
 ): Promise<boolean> {
   if (group?.policy !== 'affinity') return true
-  const members = (await lockServerGroup(tx, group.id))?.members ?? []
+  await lockServerGroup(tx, group.id)
+  const members = await membersOfGroup(tx, group.id)
   const others = members.filter((id) => id !== serverId)
   return (await serversInCells(tx, others)) === 0
 }
@@ -135,7 +167,7 @@ export async function mayLeaveCell(
 export async function placeOfGroup(
   tx: Tx,
   group: ServerGroupRule | undefined,
-): Promise<Pick<ServerGroup, 'policy' | 'cellId'> | null> {
+): Promise<Pick<GroupRecord, 'policy' | 'cellId'> | null> {
   return group === undefined ? null : ((await lockServerGroup(tx, group.id)) ?? null)
 }
 
@@ -150,7 +182,7 @@ export async function moveServerGroup(
 
 /** Afterwards the server's group, if it has one, is not held to this cell: the next of its servers may go to any. */
 export async function releaseServerGroup(tx: Tx, serverId: string, cellId: CellId): Promise<void> {
-  for (const id of await groupsOfServers(tx, [serverId])) {
+  for (const id of await placedGroupsOf(tx, [serverId])) {
     const group = await lockServerGroup(tx, id)
     if (group?.cellId === cellId) await setGroupCell(tx, id, null)
   }

@@ -14,9 +14,10 @@ import { addImageTag } from '#gateway/app/images/update-image.ts'
 import { insertAggregateHost, lockAggregates } from '#gateway/db/aggregates.ts'
 import {
   deleteServerGroup,
-  insertGroupMembers,
   insertServerGroup,
   lockServerGroup,
+  membersOfGroup,
+  queueGroupMembers,
 } from '#gateway/db/server-groups.ts'
 import type { Race } from './parents.ts'
 
@@ -50,12 +51,12 @@ export function groupAndImageRaces([here, there]: readonly [Database, Database])
       child: (id) =>
         here.transaction(async (tx) => {
           if ((await lockServerGroup(tx, id)) === undefined) return
-          await insertGroupMembers(tx, id, 'u', [randomUUID()])
+          queueGroupMembers(tx, { groupId: id, userId: 'u', serverIds: [randomUUID()] })
         }),
       remove: (id) =>
         there.transaction(async (tx) => {
-          const found = await lockServerGroup(tx, id)
-          if (found?.members.length === 0) await deleteServerGroup(tx, id)
+          if ((await lockServerGroup(tx, id)) === undefined) return
+          if ((await membersOfGroup(tx, id)).length === 0) await deleteServerGroup(tx, id)
         }),
       orphans:
         'select server_id from server_group_members where group_id not in (select id from server_groups)',

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
-import type { ServerGroup } from '../../../db/server-groups.ts'
+import type { GroupRecord } from '../../../db/server-groups.ts'
 import type { CellChoice } from '../../cells/choose-cell.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
 import { type BootImage, imageForBoot, refuseLittleMemory } from '../../images/image-for-boot.ts'
@@ -41,7 +41,7 @@ interface Common {
   readonly securityGroups: readonly string[]
   readonly needsFirewall: boolean
   readonly reservationId: string
-  readonly group: ServerGroup | null
+  readonly group: GroupRecord | null
   readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
   readonly cellHints: ReturnType<typeof cellHints>
   readonly policyHint: string | undefined
@@ -60,7 +60,7 @@ export async function planServers(
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,
   count: number,
-): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId' | 'promise'>> {
+): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'group' | 'promise'>> {
   const { compute, networks } = boot
   const { db } = compute
   const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
@@ -118,7 +118,7 @@ export async function planServers(
   return {
     nics,
     promise: promiseOf(choices),
-    groupId: group?.id ?? null,
+    group,
     servers: choices.map((choice, index) =>
       plan(common, choice, index, { count: choices.length, now }),
     ),

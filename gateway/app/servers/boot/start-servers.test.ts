@@ -6,7 +6,7 @@ import { newId } from '#common/ids.ts'
 import { CrashingDatabase } from '#common/saga/testing.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
-import { insertServerGroup } from '../../../db/server-groups.ts'
+import { findServerGroup, insertServerGroup } from '../../../db/server-groups.ts'
 import { FreeAddresses } from '../../networks/free-addresses.ts'
 import type { Networks } from '../../networks/list-networks.ts'
 import { PortKeys } from '../../networks/tunnel-keys.ts'
@@ -131,15 +131,37 @@ test('a boot on a network waits for no answer before the one commit that accepts
   ])
 })
 
+test('a boot into a group waits for no answer before that commit either', async () => {
+  const { order } = await onNetwork(new FreeAddresses(systemClock))
+  const { counting, counts } = countingWaits(env.db)
+  await using other = await env.core({ db: counting })
+  await startServers(other, work(), await order())
+  const next = await order()
+  const { projectId, userId } = next.servers[0]!.row
+  const rule = { name: 'near', policy: 'affinity', maxPerHost: null, cellId: null } as const
+  const group = { id: newId<string>(), projectId, userId, ...rule }
+  await env.db.transaction((tx) => insertServerGroup(tx, group))
+
+  const counted = { commits: 0, waits: 0 }
+  const atAnswer = await counts.run(counted, async () => {
+    await startServers(other, work(), { ...next, group })
+    return { ...counted }
+  })
+
+  expect(atAnswer).toEqual({ commits: 1, waits: 0 })
+  const { id, cellId } = next.servers[0]!.row
+  expect(await findServerGroup(env.db, group.id)).toMatchObject({ cellId, members: [id] })
+})
+
 test('the group of a boot is locked before its network’s quota, as where servers are deleted', async () => {
   const order = orderFor(env.cells[0]!)
   const { projectId, userId } = order.servers[0]!.row
-  const group = { id: newId<string>(), name: 'apart', policy: 'anti-affinity' } as const
-  await env.db.transaction((tx) =>
-    insertServerGroup(tx, { ...group, projectId, userId, maxPerHost: null }),
-  )
+  const rule = { name: 'apart', policy: 'anti-affinity', maxPerHost: null } as const
+  const group = { id: newId<string>(), projectId, userId, ...rule }
+  await env.db.transaction((tx) => insertServerGroup(tx, group))
   const seen: string[] = []
-  const allocate = async () => {
+  const allocate = async (tx: Tx) => {
+    await tx.flush()
     const isLocked = await env.db.orm
       .execute(`select 1 from server_groups where id = '${group.id}' for update skip locked`)
       .then(([rows]) => (rows as unknown as readonly unknown[]).length === 0)
@@ -149,7 +171,7 @@ test('the group of a boot is locked before its network’s quota, as where serve
 
   await startServers(core, work(), {
     ...order,
-    groupId: group.id,
+    group: { ...group, cellId: null },
     nics: { ...order.nics, allocate },
   })
 

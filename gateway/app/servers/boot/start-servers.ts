@@ -17,7 +17,7 @@ import type { QuotaDeltas } from '../../quotas/resources.ts'
 import { type SealedPart, sealingPurpose } from '../../sagas/build-request.ts'
 import { operationIds } from '../../sagas/build-rounds.ts'
 import { type CreateServerParams, createServerSaga } from '../../sagas/create-server.ts'
-import { joinServerGroup } from '../../server-groups/members.ts'
+import { joinServerGroup, NotJoined, queueJoin } from '../../server-groups/members.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
 import { failedChoice } from './faults.ts'
 import type { NewServer } from './new-server.ts'
@@ -46,8 +46,8 @@ export async function startServers(
   // A promise is kept by counting after the charge.
   const runs = await start(order.promise === null ? QUICK : THOROUGH)
     .catch((error: unknown) => {
-      if (error instanceof NotCharged || order.nics.quick?.isRefusal(error) === true)
-        return start(THOROUGH)
+      const isRefusal = error instanceof NotCharged || error instanceof NotJoined
+      if (isRefusal || order.nics.quick?.isRefusal(error) === true) return start(THOROUGH)
       throw error
     })
     .catch((error: unknown) => {
@@ -63,9 +63,13 @@ export async function startServers(
   return runs
 }
 
-/** How NICs are made, and the quota charged. */
+type Group = NonNullable<ServerOrder['group']>
+type Joiners = Parameters<typeof queueJoin>[2]
+
+/** How NICs are made, a group is joined, and the quota charged. */
 interface Way {
   nics(tx: Tx, order: ServerOrder, row: PlannedServer['row']): Promise<ServerNics> | ServerNics
+  join(tx: Tx, group: Group, joiners: Joiners): Promise<void> | void
   /** Runs last. */
   charge(tx: Tx, order: ServerOrder): Promise<void> | void
 }
@@ -74,15 +78,17 @@ interface Way {
 const QUICK: Way = {
   nics: (tx, order, row) =>
     order.nics.quick?.place(tx, row.id, row.requestedZone) ?? THOROUGH.nics(tx, order, row),
+  join: queueJoin,
   charge: (tx, order) => {
     order.nics.quick?.charge(tx, order.servers.length)
     queueQuotaCharge(tx, order.servers[0]!.row, quotaDeltas(order))
   },
 }
 
-/** Reads the rows concerned first, so that its failures name the port or quota that is in the way. */
+/** Reads the rows concerned first, so that its failures name the port, group or quota that is in the way. */
 const THOROUGH: Way = {
   nics: (tx, order, row) => order.nics.allocate(tx, row.id, row.requestedZone),
+  join: (tx, { id: groupId }, joiners) => joinServerGroup(tx, { groupId, ...joiners }),
   charge: (tx, order) => chargeQuota(tx, order.servers[0]!.row, quotaDeltas(order)),
 }
 
@@ -144,7 +150,7 @@ async function record(
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   queueMappings(tx, begun.map(mappingOf))
   // Before quotas: deletes of servers lock the group first, too.
-  await joinGroup(tx, work, order)
+  await joinGroup(tx, work, order, way)
   const cellIds = order.servers.map(({ row }) => row.cellId)
   await assertNetworksSpan(tx, compute.cells.cells(), order.nics.networks, cellIds)
   const rows: NewServer[] = []
@@ -178,13 +184,14 @@ async function record(
 async function joinGroup(
   tx: Tx,
   { requestId }: WorkContext,
-  { groupId, servers }: ServerOrder,
+  { group, servers }: ServerOrder,
+  way: Way,
 ): Promise<void> {
   const [first] = servers
-  if (groupId === null || first === undefined) return
+  if (group === null || first === undefined) return
   const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
   const { userId } = first.row
-  await joinServerGroup(tx, { groupId, userId, requestId, servers: joining })
+  await way.join(tx, group, { userId, requestId, servers: joining })
 }
 
 function mappingOf({ planned: { row }, sagaId }: Begun) {

@@ -2,6 +2,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../../db/idempotency-keys.ts'
+import type { GroupRecord } from '../../../db/server-groups.ts'
 import type { PlacementPromise } from '../../placement-policies/placement-promise.ts'
 import type { BuildSpec } from '../boot/build-spec.ts'
 import type { NewServer } from '../boot/new-server.ts'
@@ -25,8 +26,8 @@ export interface ServerOrder {
   readonly nics: NicsPlan
   /** What must still hold of the project's servers when these are written. */
   readonly promise: PlacementPromise | null
-  /** Id of the group they join; null: none. */
-  readonly groupId: string | null
+  /** The group they join; null: none. */
+  readonly group: GroupRecord | null
   readonly hints: SchedulerHints
   /** Base64, as the user sent it; null: none. */
   readonly userData: string | null
