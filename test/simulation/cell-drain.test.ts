@@ -1,37 +1,41 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
-import { endOfOperation } from '#test/env/api/operations.ts'
+import { endOfOperation, type Operation } from '#test/env/api/operations.ts'
 import { SERVERS, type Server, smallServer } from '#test/env/api/servers.ts'
 import { startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
-// Goal: a cell with a thousand servers is emptied into another one, and none of them is lost, doubled or changed.
+// Goal: `weir cell drain` empties a cell with a thousand servers into another one, and none of them is lost, doubled or changed.
 
 const COUNT = Number(process.env['SERVERS'] ?? 1_000)
-const PARALLEL = 50
+/** From each host. */
+const PARALLEL = 25
 /** As many are made by one request at most. */
 const BATCH = 500
 const LIMIT_MS = 600_000
 
 interface Listed {
-  readonly hosts: readonly { readonly id: string }[]
+  readonly hosts: readonly { readonly id: string; readonly name: string }[]
 }
 
 test.runIf(isFullRun)(
   `a cell of ${COUNT} servers is drained into another cell`,
   async () => {
     const size = { vcpus: '100000', memory_mb: '10000000', disk_gb: '1000000' }
-    await using cloud = await startCloud({ cells: 2, hostsPerCell: 1, driver: size })
+    await using cloud = await startCloud({ cells: 2, hostsPerCell: 2, driver: size })
     const [demo, admin] = [cloud.as('demo'), cloud.as('admin')]
     const quota = { instances: -1, cores: -1, ram: -1 }
     const project = await cloud.projectId('demo')
     await admin.put(`/compute/v2.1/os-quota-sets/${project}`, { quota_set: quota })
     await admin.put(`/networking/v2.0/quotas/${project}`, { quota: { port: -1 } })
     const { hosts } = (await admin.get<Listed>('/federation/v1/hosts')).body
-    const [full, empty] = hosts
-    const cordon = (isCordoned: boolean) =>
-      admin.call('PATCH', `/federation/v1/hosts/${empty!.id}`, { is_cordoned: isCordoned })
+    const empty = hosts.filter(({ name }) => name.startsWith('south-'))
+    const cordon = async (isCordoned: boolean) => {
+      for (const { id } of empty)
+        await admin.call('PATCH', `/federation/v1/hosts/${id}`, { is_cordoned: isCordoned })
+    }
     await cordon(true)
     for (let left = COUNT; left > 0; left -= BATCH) {
       const count = Math.min(left, BATCH)
@@ -53,11 +57,15 @@ test.runIf(isFullRun)(
     await cordon(false)
     const began = performance.now()
 
-    const drain = { to_other_cells: true, parallel: PARALLEL }
-    const path = `/federation/v1/hosts/${full!.id}/drain`
-    const { body } = await admin.post<{ id: string }>(path, drain)
-    const ended = await endOfOperation(admin, body.id, LIMIT_MS)
-    expect(ended).toMatchObject({ state: 'done', remaining: 0 })
+    const command = new WeirCommand(cloud, 'admin')
+    const drain = `cell drain north --to-other-cells --parallel ${PARALLEL}`
+    const operations = await command.json<readonly Operation[]>(drain)
+    expect(operations).toHaveLength(2)
+    for (const { id } of operations)
+      expect(await endOfOperation(admin, id, LIMIT_MS)).toMatchObject({
+        state: 'done',
+        remaining: 0,
+      })
     const seconds = (performance.now() - began) / 1_000
     process.stdout.write(`moved ${COUNT} servers in ${seconds.toFixed(1)} s\n`)
 
