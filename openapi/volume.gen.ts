@@ -1147,10 +1147,10 @@ export interface paths {
         };
         /** One property of the encryption, such as its cipher. */
         readonly get: operations["showTypeEncryptionKey"];
-        /** Changes the encryption that the key names by its id, while no volume has the type. */
+        /** Changes the encryption of the type, which the key does not select, while no volume has the type. */
         readonly put: operations["updateTypeEncryption"];
         readonly post?: never;
-        /** Removes the encryption that the key names by its id, while no volume has the type. */
+        /** Removes the encryption of the type, which the key does not select, while no volume has the type. */
         readonly delete: operations["deleteTypeEncryption"];
         readonly options?: never;
         readonly head?: never;

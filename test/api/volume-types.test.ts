@@ -285,13 +285,19 @@ test('the encryption of a type is created, shown, changed and deleted', async ()
   const changed = await api.admin('PUT', `${path}/${encryption_id}`, { encryption: change })
   expect(changed.body).toEqual({ encryption: { ...encryption, ...change } })
 
-  for (const key of ['provider', 'absent'])
-    expect(faultOf(await api.admin('DELETE', `${path}/${key}`)).slice(0, 2)).toEqual([
+  // The client of Cinder names the provider instead of the id.
+  const own = await api.admin('PUT', `${path}/provider`, { encryption: { key_size: 256 } })
+  expect(own.body).toEqual({ encryption: { ...encryption, ...change, key_size: 256 } })
+  expect((await api.admin('DELETE', `${path}/provider`)).status).toBe(202)
+  expect((await api.admin('GET', path)).body).toEqual({})
+  for (const [method, body] of [
+    ['PUT', { encryption: change }],
+    ['DELETE', undefined],
+  ] as const)
+    expect(faultOf(await api.admin(method, `${path}/provider`, body)).slice(0, 2)).toEqual([
       'itemNotFound',
       404,
     ])
-  expect((await api.admin('DELETE', `${path}/${encryption_id}`)).status).toBe(202)
-  expect((await api.admin('GET', path)).body).toEqual({})
   for (const key of ['cipher', 'key_size'])
     expect((await api.admin('GET', `${path}/${key}`)).status).toBe(404)
   expect(faultOf(await api.demo('GET', path)).slice(0, 2)).toEqual(['forbidden', 403])

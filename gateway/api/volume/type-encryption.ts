@@ -43,18 +43,17 @@ const showTypeEncryptionKey: Handler<operations['showTypeEncryptionKey']> = asyn
   return { body: { [key]: value } }
 }
 
-/** PUT /v3/types/{type_id}/encryption/{key} */
+/** PUT /v3/types/{type_id}/encryption/{key}: as in Cinder, whatever the key is; its client sends `provider`. */
 const updateTypeEncryption: Handler<operations['updateTypeEncryption']> = async (call) => {
   const { app, context, params, body } = call
-  const asked = { ...requestOf(body.encryption), encryptionId: params.key }
+  const asked = requestOf(body.encryption)
   const changed = await updateEncryption(app.db, context, params.type_id, asked)
   return { body: { encryption: encryptionSpecs(changed) } }
 }
 
-/** DELETE /v3/types/{type_id}/encryption/{key} */
+/** DELETE /v3/types/{type_id}/encryption/{key}: as in Cinder, whatever the key is. */
 const deleteTypeEncryption: Handler<operations['deleteTypeEncryption']> = async (call) => {
-  const { type_id, key } = call.params
-  await remove(call.app.db, call.context, type_id, key)
+  await remove(call.app.db, call.context, call.params.type_id)
   return {}
 }
 

@@ -96,11 +96,11 @@ export function updateEncryption(
   db: Deps,
   caller: Requester,
   typeId: string,
-  { encryptionId, ...asked }: EncryptionRequest & { readonly encryptionId: string },
+  asked: EncryptionRequest,
 ): Promise<TypeEncryption> {
   return change(db, caller, typeId, 'update', (type) => {
     const { encryption: now } = type
-    if (now?.id !== encryptionId) throw noEncryption(type)
+    if (now === null) throw noEncryption(type)
     const changed = {
       provider: asked.provider ?? now.provider,
       cipher: asked.cipher === undefined ? now.cipher : asked.cipher,
@@ -117,10 +117,9 @@ export async function deleteTypeEncryption(
   db: Deps,
   caller: Requester,
   typeId: string,
-  encryptionId: string,
 ): Promise<void> {
   await change(db, caller, typeId, 'delete', (type) => {
-    if (type.encryption?.id !== encryptionId) throw noEncryption(type)
+    if (type.encryption === null) throw noEncryption(type)
     return null
   })
 }
