@@ -3804,7 +3804,7 @@ export interface operations {
                 readonly "application/json": {
                     readonly "os-reset_status": {
                         /** @enum {string} */
-                        readonly status: "available" | "error";
+                        readonly status: "available" | "error" | "error_deleting";
                     };
                 };
             };
@@ -5689,8 +5689,11 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly "os-reset_status": {
-                        /** @enum {string} */
-                        readonly status: "available" | "error";
+                        /**
+                         * @description Cinder has more, each of which says that something is being done with the volume, by nobody.
+                         * @enum {string}
+                         */
+                        readonly status: "available" | "error" | "error_deleting" | "in-use" | "maintenance";
                     };
                 };
             };

@@ -324,3 +324,39 @@ test('a read-only volume says so, and servers get it without the right to write'
   expect(await metadata()).toEqual({ purpose: 'archive', readonly: 'False' })
   await demo.delete(`${VOLUMES}/${id}`)
 })
+
+test('an administrator gives a volume no status that its attachments deny, so that no second server gets it', async () => {
+  const admin = cloud.as('admin')
+  const reset = async (volume: string, status: string) => {
+    const answer = await admin.post(`${VOLUMES}/${volume}/action`, {
+      'os-reset_status': { status },
+    })
+    const [fault] = Object.values(answer.body ?? {}) as readonly { readonly message: string }[]
+    return fault === undefined ? `${answer.status}` : `${answer.status} ${fault.message}`
+  }
+  const { id, zone } = await placedServer('holder')
+  const other = await placedServer('second', zone)
+  const volume = await volumeIn(zone)
+  expect(await reset(volume, 'in-use')).toBe(
+    '400 Cannot reset-state to in-use because volume does not have any attachments.',
+  )
+  for (const status of ['maintenance', 'error_deleting', 'available']) {
+    expect(await reset(volume, status)).toBe('202')
+    expect((await show(volume))?.status).toBe(status)
+  }
+  const volumeAttachment = { volumeId: volume }
+  expect((await demo.post(attachmentsOf(id), { volumeAttachment })).status).toBe(200)
+  await untilStatus(volume, 'in-use')
+
+  expect(await reset(volume, 'available')).toContain(`400 Volume ${volume} cannot be reset`)
+  for (const status of ['error', 'maintenance', 'in-use']) {
+    expect(await reset(volume, status)).toBe('202')
+    expect((await show(volume))?.status).toBe(status)
+    expect((await demo.post(attachmentsOf(other.id), { volumeAttachment })).status).toBe(400)
+  }
+
+  await demo.delete(`${attachmentsOf(id)}/${volume}`)
+  await untilStatus(volume, 'available')
+  for (const each of [id, other.id]) await deleteServer(demo, each)
+  await expectInvariants(cloud)
+})

@@ -51,7 +51,7 @@ export async function resetSnapshotStatus(
   compute: Compute,
   context: RequestContext,
   id: string,
-  status: Extract<VolumeSnapshotStatus, 'available' | 'error'>,
+  status: Extract<VolumeSnapshotStatus, 'available' | 'error' | 'error_deleting'>,
 ): Promise<void> {
   const { id: snapshotId } = await showSnapshot(compute, context, id)
   await compute.db.transaction(async (tx) => {

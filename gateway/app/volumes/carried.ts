@@ -73,7 +73,9 @@ export async function refuseCarrierAtWork(tx: Tx, serverId: InstanceId): Promise
 /** Throws `conflict` unless all volumes of a server, which the transaction has locked, are in this cell, and stay there. */
 export async function refuseElsewhere(tx: Tx, serverId: InstanceId, cellId: CellId): Promise<void> {
   const volumes = await volumesOf(tx, serverId)
-  const moving = volumes.find((each) => each.cellId !== cellId || each.status === 'maintenance')
+  const moving = volumes.find(
+    (each) => each.cellId !== cellId || (each.status === 'maintenance' && each.sagaId !== null),
+  )
   if (moving === undefined) return
   throw new Failure(
     'conflict',

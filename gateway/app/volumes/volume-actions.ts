@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId, type VolumeId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
+import { queueHeldStatus } from '../../db/held-volumes.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
 import { snapshotsOfVolume } from '../../db/volume-snapshots.ts'
 import { lockVolume, writeLockedVolume } from '../../db/volumes.ts'
@@ -126,15 +127,22 @@ const AT_WORK: ReadonlySet<VolumeStatus> = new Set([
   'downloading',
 ])
 
+/** Those that a volume may be given: all others say that somebody is at work on it, which nobody would end. */
+export type ResetStatus = Extract<
+  VolumeStatus,
+  'available' | 'error' | 'error_deleting' | 'in-use' | 'maintenance'
+>
+
 /**
  * Afterwards the volume shows this status: an administrator's word, of which the cell hears nothing. Throws `conflict`
- * while it is being changed or deleted.
+ * while it is being changed or deleted, and `invalid` where its attachments say otherwise: an attached volume that were
+ * available would be given to a second server.
  */
 export async function resetVolumeStatus(
   compute: Compute,
   context: RequestContext,
   id: string,
-  status: 'available' | 'error',
+  status: ResetStatus,
 ): Promise<void> {
   const { id: volumeId } = await showVolume(compute, context, id)
   await compute.db.transaction(async (tx) => {
@@ -143,6 +151,28 @@ export async function resetVolumeStatus(
     const isBusy = volume.sagaId !== null || AT_WORK.has(volume.status)
     if (isBusy || volume.cellId === null || volume.isDeleting)
       throw new Failure('conflict', `Volume ${id} is ${volume.status}, and cannot be reset.`)
+    const [attachment] = await attachmentsOfVolumes(tx, [volumeId])
+    refuseOtherThanHeld(volume, status, attachment)
     await writeLockedVolume(tx, volumeId, { status, isDeleting: false }, { isIntent: false })
+    // Its server may still be getting it, or letting it go.
+    queueHeldStatus(tx, volumeId)
   })
+}
+
+function refuseOtherThanHeld(
+  { id }: Volume,
+  status: ResetStatus,
+  attachment: { readonly serverId: string } | undefined,
+): void {
+  // Cinder's sentence (cinder/api/contrib/admin_actions.py).
+  if (status === 'in-use' && attachment === undefined)
+    throw new Failure(
+      'invalid',
+      'Cannot reset-state to in-use because volume does not have any attachments.',
+    )
+  if (status === 'available' && attachment !== undefined)
+    throw new Failure(
+      'invalid',
+      `Volume ${id} cannot be reset to available, because server ${attachment.serverId} has it. Reset it to in-use, or detach it.`,
+    )
 }
