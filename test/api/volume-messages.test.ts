@@ -70,6 +70,7 @@ test('the list is sorted, filtered and paged since 3.5', async () => {
   expect(await ids(`sort=event_id:asc&marker=${a.id}`)).toEqual([c.id, b.id])
   expect(await ids('sort=event_id:asc&limit=1&offset=1')).toEqual([c.id])
   expect(await ids('resource_type=VOLUME_SNAPSHOT')).toEqual([b.id])
+  expect(await ids('resource_type=volume_snapshot')).toEqual([b.id])
   expect(await ids('request_id=req-2&message_level=ERROR')).toEqual([c.id])
   expect(await ids(`resource_uuid=${a.resourceId}`)).toEqual([a.id])
   expect(await ids('event_id=none')).toEqual([])

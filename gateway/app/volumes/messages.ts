@@ -85,7 +85,13 @@ export function listMessages(
   limit: number,
 ): Promise<readonly VolumeMessage[]> {
   const { event_id, message_level, request_id, resource_type, resource_uuid } = query
-  const filters = { event_id, message_level, request_id, resource_type, resource_uuid }
+  const filters = {
+    ...{ request_id, resource_uuid },
+    // Words in capitals. Cinder's database ignores case, and Horizon asks for the messages of a `volume`.
+    event_id: event_id?.toUpperCase(),
+    message_level: message_level?.toUpperCase(),
+    resource_type: resource_type?.toUpperCase(),
+  }
   const page = {
     sort: sortOf(query, MESSAGE_SORT_KEYS),
     marker: query.marker,
