@@ -5068,6 +5068,10 @@ export interface operations {
                 /** @description GiB. */
                 readonly size?: number;
                 readonly availability_zone?: string;
+                /** @description Weir's own filter, which Horizon's administrators use. */
+                readonly encrypted?: boolean;
+                /** @description A cell, or a store of it, as `os-vol-host-attr:host` shows it: CELL@STORE. For administrators. */
+                readonly host?: string;
                 /** @description A dictionary, as in {'key': 'value'}. */
                 readonly metadata?: string;
                 /** @description Include the number of volumes that match. */
@@ -5154,6 +5158,10 @@ export interface operations {
                 /** @description GiB. */
                 readonly size?: number;
                 readonly availability_zone?: string;
+                /** @description Weir's own filter, which Horizon's administrators use. */
+                readonly encrypted?: boolean;
+                /** @description A cell, or a store of it, as `os-vol-host-attr:host` shows it: CELL@STORE. For administrators. */
+                readonly host?: string;
                 /** @description A dictionary, as in {'key': 'value'}. */
                 readonly metadata?: string;
                 /** @description Include the number of volumes that match. */

@@ -1,4 +1,17 @@
-import { and, count, eq, inArray, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm'
+import {
+  and,
+  count,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  ne,
+  not,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { columnsOf, tableLookup } from '#common/db/table-lookup.ts'
@@ -30,8 +43,12 @@ const COLLECTION: Collection = {
     project_id: volumes.projectId,
     created_at: volumes.createdAt,
     updated_at: volumes.updatedAt,
+    cell_id: volumes.cellId,
+    store_name: volumes.storeName,
   },
   conditions: {
+    encrypted: ([isEncrypted]) =>
+      isEncrypted === true ? isNotNull(volumes.encryption) : isNull(volumes.encryption),
     metadata: (pairs) => hasMetadata(volumes.metadata, pairs),
   },
 }

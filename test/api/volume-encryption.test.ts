@@ -141,6 +141,13 @@ test('a server gets an encrypted volume, and has it through every act', async ()
 test('its content becomes no image, and gets no other encryption in its store, except that of a volume made from it', async () => {
   const id = await volume()
   const plain = await volume({ volume_type: 'plain' })
+  for (const [encrypted, found] of [
+    ['True', id],
+    ['False', plain],
+  ])
+    expect(
+      (await demo.get(`${ROOT}/volumes?encrypted=${encrypted}`)).body['volumes'],
+    ).toMatchObject([{ id: found }])
   await type('longer', {})
 
   const upload = { 'os-volume_upload_image': { image_name: 'leak' } }

@@ -121,6 +121,9 @@ test('lists show the own project in pages, filtered and in order; administrators
   expect(await list(`${mine}&size=1&name=two`)).toEqual(['two'])
   expect(await list('?name=two', admin)).toEqual([])
   expect(await list('?name=two&all_tenants=true', admin)).toEqual(['two'])
+  expect(await list(`${mine}&encrypted=False&name=two`)).toEqual(['two'])
+  expect(await list(`${mine}&encrypted=True`)).toEqual([])
+  await listByHost(ids[0]!, list)
   const counted = await demo.get(
     `${mine.replace('/detail', `${VOLUMES}/detail`)}&with_count=true`,
     {
@@ -131,6 +134,17 @@ test('lists show the own project in pages, filtered and in order; administrators
   for (const id of ids) await demo.delete(`${VOLUMES}/${id}`)
   for (const id of ids) await untilGone(id)
 })
+
+/** Administrators list the volumes of a cell, and of one store of it; it is nothing to others. */
+async function listByHost(id: string, list: (query: string, who?: ApiClient) => Promise<unknown>) {
+  const host = String((await show(id, admin))?.['os-vol-host-attr:host'])
+  const [cell] = host.split('@')
+  const of = (each: string, who = admin) =>
+    list(`?name=one&all_tenants=1&host=${encodeURIComponent(each)}`, who)
+  expect([await of(host), await of(cell!)]).toEqual([['one'], ['one']])
+  expect([await of(`${cell}@mars`), await of('mars'), await of('')]).toEqual([[], [], []])
+  expect(await of('mars', demo)).toEqual(['one'])
+}
 
 test('metadata is read and changed as a whole and by key', async () => {
   const { id } = await available({ metadata: { a: '1' } })

@@ -14,7 +14,11 @@ import { plainTime } from '../../views/time.ts'
 const listProxiedVolumes: Handler<operations['listProxiedVolumes']> = async (call) => {
   const { app, context, query } = call
   const { offset = 0 } = query
-  const all = await listVolumes(app.compute, context, volumeQuery({}, PAGE_LIMIT_MAX))
+  const all = await listVolumes(
+    app.compute,
+    context,
+    volumeQuery(app.compute, context, {}, PAGE_LIMIT_MAX),
+  )
   const page = all.slice(offset, offset + pageLimit(query.limit))
   return { body: { volumes: await viewsOf(call, page) } }
 }

@@ -6,6 +6,7 @@ import { RESOURCE_FILTERS } from './resource-filters.ts'
 /** Parameters that choose whose objects a list has, and what it tells of them. */
 const OTHERS: ReadonlySet<unknown> = new Set([
   'all_tenants',
+  'host',
   'project_id',
   'sort_key',
   'with_count',

@@ -3,7 +3,7 @@ import type { Handler } from '../../http/operation.ts'
 
 /** The query parameters of each list that choose what is in it, as openapi/volume/ has them. */
 export const RESOURCE_FILTERS: Readonly<Record<string, readonly string[]>> = {
-  volume: ['name', 'status', 'bootable', 'size', 'availability_zone', 'metadata'],
+  volume: ['name', 'status', 'bootable', 'size', 'availability_zone', 'encrypted', 'metadata'],
   snapshot: ['name', 'status', 'volume_id', 'metadata'],
   attachment: ['volume_id', 'instance_id', 'status'],
   message: ['event_id', 'message_level', 'request_id', 'resource_type', 'resource_uuid'],

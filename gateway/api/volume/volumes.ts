@@ -36,7 +36,7 @@ type ListDetail = operations['listVolumesDetail']
 async function pageOf(call: Call<List> | Call<ListDetail>) {
   const { app, context, query, links, raw } = call
   const limit = pageLimit(query.limit)
-  const asked = volumeQuery(query, limit)
+  const asked = volumeQuery(app.compute, context, query, limit)
   const page = await listVolumes(app.compute, context, asked)
   const next = nextPage(links, raw, { size: page.length, limit, last: page.at(-1)?.id })
   const count =
