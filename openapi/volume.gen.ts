@@ -2346,7 +2346,10 @@ export interface operations {
     };
     readonly listBackups: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Include the number of backups. */
+                readonly with_count?: boolean;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -2361,6 +2364,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly backups: readonly unknown[];
+                        readonly count?: number;
                     };
                 };
             };
@@ -2389,7 +2393,10 @@ export interface operations {
     };
     readonly listBackupsDetail: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Include the number of backups. */
+                readonly with_count?: boolean;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -2404,6 +2411,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly backups: readonly unknown[];
+                        readonly count?: number;
                     };
                 };
             };

@@ -138,3 +138,14 @@ test('operators see no stores, and services of cells only', async () => {
   for (const path of ['os-services', 'scheduler-stats/get_pools', 'capabilities/host', 'qos-specs'])
     expect(faultOf(await api.demo('GET', path)).slice(0, 2)).toEqual(['forbidden', 403])
 })
+
+test.each(['backups', 'backups/detail'])(
+  '%s has the number of backups since 3.45',
+  async (path) => {
+    const counted = await api.demo('GET', `${path}?with_count=True&limit=20`, undefined, '3.45')
+    expect(counted.body).toEqual({ backups: [], count: 0 })
+    expect((await api.demo('GET', path, undefined, '3.45')).body).toEqual({ backups: [] })
+    const old = await api.demo('GET', `${path}?with_count=True`, undefined, '3.44')
+    expect(old.body).toEqual({ backups: [] })
+  },
+)

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { operations } from '#openapi/volume.gen.ts'
 import type { Handler } from '../../http/operation.ts'
 
 // Resources of Cinder of which there are none: clients list them, and are told why none can be made.
@@ -24,6 +25,11 @@ const noBackupService: Handler = async () => {
   throw new Failure('unavailable', 'Service cinder-backup could not be found.')
 }
 
+/** With their number where the client asks for it: Horizon's panel shows nothing without. */
+const noBackups: Handler<operations['listBackups']> = async ({ query }) => ({
+  body: { backups: [], ...(query.with_count === true && { count: 0 }) },
+})
+
 const backup = notFound('Backup', 'backup_id')
 const consistencyGroup = notFound('ConsistencyGroup', 'consistencygroup_id')
 const consistencyGroupSnapshot = notFound('CgSnapshot', 'cgsnapshot_id')
@@ -48,8 +54,8 @@ export const absentHandlers = {
   deleteGroupSnapshot: groupSnapshot,
   deleteGroupType: groupType,
   deleteQosSpec: qosSpec,
-  listBackups: none('backups'),
-  listBackupsDetail: none('backups'),
+  listBackups: noBackups,
+  listBackupsDetail: noBackups,
   listConsistencyGroupSnapshots: none('cgsnapshots'),
   listConsistencyGroupSnapshotsDetail: none('cgsnapshots'),
   listConsistencyGroups: none('consistencygroups'),
