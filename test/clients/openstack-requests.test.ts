@@ -21,10 +21,6 @@ const FEW = new Set([
 
 /** Requests with another status here than in the recording, and the reason. */
 const OTHERWISE: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
-  'server add security group cli-nic default': {
-    status: 202,
-    why: 'the port has an address, without which Neutron filters nothing and Nova refuses',
-  },
   'console url show cli-nic': { status: 200, why: 'hosts have consoles, as those had not' },
   'hypervisor show HOST': {
     status: 200,
