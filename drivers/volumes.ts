@@ -65,6 +65,29 @@ export interface Volumes {
   readonly keys?: VolumeKeys
   /** Absent: the driver gives no volume to another store of its cell. */
   readonly carry?: VolumeCarry
+  /** Absent: a guest keeps the volume that it has until it is detached. */
+  readonly swap?: VolumeSwap
+}
+
+/**
+ * Exchanges a volume of a guest that runs for another one, with its content. `to` names the other volume, and the attachment, which
+ * stays with its device name, its tag and its place among the disks. Each method may be repeated, and each failure but `unavailable`
+ * means that the guest has the volume that it had before, and that the other one is let go.
+ */
+export interface VolumeSwap {
+  /**
+   * Afterwards the other volume has all that the guest's has, and each write of the guest goes to both. Throws `conflict` for a guest
+   * that does not run or whose memory is saved, and for a volume that another guest has; `invalid` for one that is smaller;
+   * `not-found` for an attachment, a volume or a store there is not.
+   */
+  copy(id: InstanceId, to: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the guest has the other volume, now and at every start, and not the one before. Throws `conflict` where the copy has
+   * ended meanwhile, such as with the guest.
+   */
+  pivot(id: InstanceId, to: AttachmentSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest has its volume alone, and the other one is let go. Throws `conflict` once the guest has the other one. */
+  cancel(id: InstanceId, to: AttachmentSpec, signal: AbortSignal): Promise<void>
 }
 
 /**

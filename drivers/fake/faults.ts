@@ -67,6 +67,9 @@ const FAULTY_METHODS = [
   'dropVolumeCopy',
   'attachVolume',
   'detachVolume',
+  'copyToVolume',
+  'pivotVolume',
+  'cancelVolumeSwap',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -32,6 +32,8 @@ export interface FakeGuest {
 export interface FakeAttachment extends AttachmentSpec {
   /** Such as `/dev/vdb`. */
   readonly device: string
+  /** Is being made the same, and open too; absent: no other volume is. */
+  readonly swapsTo?: AttachmentSpec
 }
 
 /** The hardware of a guest, from which its diagnostics are made. */

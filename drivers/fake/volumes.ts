@@ -9,6 +9,7 @@ import { simulatedDisk } from './simulated-disk.ts'
 import { refuseLacking } from './store-lacks.ts'
 import { fakeCarry, findCopy } from './volume-carry.ts'
 import type { VolumeFolder } from './volume-folder.ts'
+import { fakeSwap } from './volume-swap.ts'
 
 /** Volumes that have a size and no content. */
 export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
@@ -53,6 +54,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       ),
     keys: host.keyring,
     carry: fakeCarry(host, folder, host.volumeCopies),
+    swap: fakeSwap(host, folder),
     async attach(id, attachment, signal) {
       guests.get(id)
       await refuseOtherStore(folder, attachment.store)
@@ -114,7 +116,7 @@ function exported(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef, isSea
 }
 
 /** Throws `conflict` for a guest whose memory is kept, which knows its disks. */
-function unsuspended(guest: FakeGuest): FakeGuest {
+export function unsuspended(guest: FakeGuest): FakeGuest {
   if (guest.isSuspended !== true) return guest
   throw new Failure('conflict', 'The volumes of a suspended instance cannot be changed.')
 }
@@ -123,7 +125,10 @@ function unsuspended(guest: FakeGuest): FakeGuest {
 export function closeVolumes(host: FakeHost, id: InstanceId): void {
   const guest = host.guests.find(id)
   if (guest === undefined || host.volumeFolder === undefined) return
-  for (const volume of volumesOf(guest)) host.volumeFolder.close(volume.id, volume.attachmentId)
+  for (const { id: volume, attachmentId, swapsTo } of volumesOf(guest)) {
+    host.volumeFolder.close(volume, attachmentId)
+    if (swapsTo !== undefined) host.volumeFolder.close(swapsTo.id, attachmentId)
+  }
 }
 
 /** Throws `not-found` for a volume of a new guest whose store this host does not reach. */
@@ -232,7 +237,8 @@ function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport
   }
 }
 
-async function refuseOtherStore(folder: VolumeFolder, store: string): Promise<void> {
+/** Throws `not-found` for a store that this host does not reach. */
+export async function refuseOtherStore(folder: VolumeFolder, store: string): Promise<void> {
   if (store === (await folder.identity())) return
   throw noStore(store)
 }

@@ -238,6 +238,7 @@ async function createHost(
     passthroughDevices: settings.pciDevices ?? [],
     placing: new KeyedLock(),
     leaving: new Set(),
+    changingOver: new Set(),
     // A probe here would say nothing about a machine elsewhere.
     virtType: address.local
       ? virtTypeOf(session, stateDirectory, settings, logger)

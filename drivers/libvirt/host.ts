@@ -57,6 +57,8 @@ export interface LibvirtHost {
   readonly placing: KeyedLock<'all'>
   /** Instances whose domain is gone and whose networks and files are being removed. */
   readonly leaving: Set<InstanceId>
+  /** Instances that are paused for the moment in which they change over to another volume. */
+  readonly changingOver: Set<InstanceId>
   /** Settled once: how guests run here. */
   readonly virtType: (signal: AbortSignal) => Promise<VirtType>
   readonly logger: Logger | undefined

@@ -38,6 +38,8 @@ export function watch(
   const unsubscribe = [
     host.session.onLifecycle((event) => {
       const powerState = powerStateAfter(event.event, event.detail)
+      // It goes on at once, and its users see no pause.
+      if (powerState === 'paused' && host.changingOver.has(instanceOfDomain(event.domain))) return
       if (powerState !== undefined) queue(event, async (id) => ({ id, powerState }))
     }),
     host.session.onRemoval((event) => {

@@ -3,6 +3,7 @@ import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { driverAttachmentsContract } from './driver-attachments.contract.ts'
 import { driverCarryContract } from './driver-carry.contract.ts'
 import { driverEncryptionContract } from './driver-encryption.contract.ts'
+import { driverSwapContract } from './driver-swap.contract.ts'
 import { bytesOf, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 
 /** The contract of every driver with volumes, run by each such driver's own test. */
@@ -248,5 +249,6 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
     driverAttachmentsContract(world)
     driverEncryptionContract(world)
     driverCarryContract(world)
+    driverSwapContract(world)
   })
 }

@@ -35,6 +35,7 @@ export const PROCEDURES = {
   domainAttachDeviceFlags: 160,
   domainDetachDeviceFlags: 161,
   domainAbortJob: 164,
+  domainUpdateDeviceFlags: 174,
   nwfilterLookupByName: 175,
   nwfilterDefineXml: 180,
   nwfilterUndefine: 181,

@@ -1,7 +1,7 @@
 import { isFailure } from '#common/errors.ts'
 import type { Evacuation } from '../../move.ts'
 import type { LibvirtHost } from '../host.ts'
-import { type AttachedVolume, isFile } from './volume-device.ts'
+import { type AttachedVolume, isFile, withSwapped } from './volume-device.ts'
 
 /** Before a guest that was off starts again. Throws `conflict` for a volume that another guest has open meanwhile. */
 export async function admitVolumes(
@@ -39,7 +39,7 @@ export async function releaseVolumes(
   volumes: readonly AttachedVolume[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const volume of volumes.filter((each) => !isFile(each))) {
+  for (const volume of withSwapped(volumes).filter((each) => !isFile(each))) {
     const store = await host.openStore(volume.store, signal).catch((error: unknown) => {
       if (isFailure(error, 'not-found')) return undefined
       throw error

@@ -252,15 +252,15 @@ export async function refuseOtherHolders(
 }
 
 /** The volumes with one of them as it is now, in the same order. */
-function withVolume(
+export function withVolume(
   volumes: readonly AttachedVolume[],
   changed: AttachedVolume,
 ): readonly AttachedVolume[] {
   return volumes.map((each) => (each.attachmentId === changed.attachmentId ? changed : each))
 }
 
-/** The memory that was saved goes with the disks there were then. */
-async function refuseSaved(
+/** Throws `conflict` for an instance whose memory was saved, which goes with the disks there were then. */
+export async function refuseSaved(
   host: LibvirtHost,
   domain: DomainRef,
   signal: AbortSignal,
@@ -269,7 +269,8 @@ async function refuseSaved(
     throw new Failure('conflict', 'The volumes of a suspended instance cannot be changed.')
 }
 
-async function keepVolumes(
+/** Afterwards the record of an instance that is here names these volumes. */
+export async function keepVolumes(
   host: LibvirtHost,
   id: InstanceId,
   volumes: readonly AttachedVolume[],

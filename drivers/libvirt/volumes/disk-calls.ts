@@ -34,6 +34,11 @@ export function diskCalls(session: LibvirtSession, slow: LibvirtSession) {
       const args = onDomain(domain).text(xml).uint(IMPACTS[to])
       await slow.call(PROCEDURES.domainAttachDeviceFlags, args, signal)
     },
+    /** Afterwards the definition has the disk of this name as `xml` describes it. */
+    async redefine(domain: DomainRef, xml: string, signal: AbortSignal): Promise<void> {
+      const args = onDomain(domain).text(xml).uint(IMPACTS.definition)
+      await slow.call(PROCEDURES.domainUpdateDeviceFlags, args, signal)
+    },
     /** Returns before a guest has released the disk with the alias. */
     async detach(
       domain: DomainRef,

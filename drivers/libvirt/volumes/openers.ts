@@ -6,8 +6,8 @@ import type { LibvirtHost } from '../host.ts'
 import { listInstanceRecords } from '../instance-record.ts'
 import { isOff } from '../power.ts'
 import type { DomainRef } from '../rpc/refs.ts'
-import { parseXml } from '../xml/parse.ts'
-import { type AttachedVolume, targetOf } from './volume-device.ts'
+import { attributeAt, parseXml } from '../xml/parse.ts'
+import { type AttachedVolume, diskOf, isPart, targetOf, withSwapped } from './volume-device.ts'
 
 const PROBE_MS = 20_000
 
@@ -25,7 +25,7 @@ export async function holdersOf(
 ): Promise<readonly Holder[]> {
   const holders: Holder[] = []
   for (const [instance, { volumes = [] }] of await listInstanceRecords(host.stateDirectory))
-    for (const volume of volumes)
+    for (const volume of withSwapped(volumes))
       if (volume.id === id && !(await isReleased(host, { instance, volume }, signal)))
         holders.push({ instance, volume })
   return holders
@@ -51,6 +51,8 @@ export async function isReleased(
 export interface OpenDisk extends Holder {
   readonly domain: DomainRef
   readonly target: string
+  /** QEMU sees a part of fixed size of what the store has. */
+  readonly isPart: boolean
 }
 
 /** The guests of this host that have the volume open. */
@@ -64,8 +66,10 @@ export async function openDisksOf(
     const domain = await findOwnDomain(domains, owner, holder.instance, signal)
     if (domain === undefined || (await isOff(host, domain, signal))) return []
     const xml = parseXml(await host.devices.xml(domain, signal))
-    const target = targetOf(xml, holder.volume.attachmentId)
-    return target === undefined ? [] : [{ ...holder, domain, target }]
+    const disk = diskOf(xml, holder.volume.attachmentId)
+    if (disk === undefined) return []
+    const target = attributeAt(disk, 'dev', 'target')
+    return [{ ...holder, domain, target, isPart: isPart(disk) }]
   })
   return (await Promise.all(disks)).flat()
 }

@@ -23,6 +23,21 @@ export interface VolumeSource {
 export interface AttachedVolume extends AttachmentSpec, VolumeSource {
   /** The guest was asked to release it; absent: it was not. Its definition does not have it. */
   readonly isLeaving?: true
+  /** It is being exchanged for another one, which the guest may have already; absent: it is not. */
+  readonly swap?: VolumeSwapRecord
+}
+
+export interface VolumeSwapRecord {
+  readonly to: AttachedVolume
+  /** The guest ran, and was paused for the moment in which it changes over. */
+  readonly pausesGuest?: true
+}
+
+/** The volumes that a guest may have open. */
+export function withSwapped(volumes: readonly AttachedVolume[]): readonly AttachedVolume[] {
+  return volumes.flatMap((volume) =>
+    volume.swap === undefined ? [volume] : [volume, volume.swap.to],
+  )
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'.split('')
@@ -52,16 +67,24 @@ export function isFile({ rbd, iscsi }: VolumeSource): boolean {
   return rbd === undefined && iscsi === undefined
 }
 
-/** QEMU reaches a store as the definition of the storage pool says, with the secret that it names. */
-function sourceElement({ id, path, rbd, iscsi, isEncrypted }: AttachedVolume): XmlElement {
-  if (iscsi !== undefined) return iscsiElement(path, iscsi)
+/**
+ * QEMU reaches a store as the definition of the storage pool says, with the secret that it names. `onlyBytes`: it sees so much of a
+ * volume that is larger and not encrypted; absent: all of it.
+ */
+export function sourceElement(
+  { id, path, rbd, iscsi, isEncrypted }: AttachedVolume,
+  onlyBytes?: number,
+): XmlElement {
+  if (iscsi !== undefined) return iscsiElement(path, { ...iscsi, bytes: onlyBytes ?? iscsi.bytes })
+  const part = onlyBytes === undefined ? undefined : sliceElement(0, onlyBytes)
   if (rbd === undefined)
-    return element('source', { file: path }, isEncrypted && encryptionElement(id))
+    return element('source', { file: path }, part, isEncrypted && encryptionElement(id))
   const { login } = rbd
   return element(
     'source',
     { protocol: 'rbd', name: path },
     ...rbd.monitors.map(({ host, port }) => element('host', { name: host, port })),
+    part,
     login &&
       element(
         'auth',
@@ -74,13 +97,12 @@ function sourceElement({ id, path, rbd, iscsi, isEncrypted }: AttachedVolume): X
 
 /** The volume is the part of the LUN behind its label. */
 function iscsiElement(path: string, { portal, initiator, login, bytes }: IscsiDisk): XmlElement {
-  const content = { type: 'storage', offset: CONTENT_AT, size: bytes }
   return element(
     'source',
     { protocol: 'iscsi', name: path },
     element('host', { name: portal.host, port: portal.port }),
     element('initiator', {}, element('iqn', { name: initiator })),
-    element('slices', {}, element('slice', content)),
+    sliceElement(CONTENT_AT, bytes),
     login &&
       element(
         'auth',
@@ -88,6 +110,15 @@ function iscsiElement(path: string, { portal, initiator, login, bytes }: IscsiDi
         element('secret', { type: 'iscsi', ...login.secret }),
       ),
   )
+}
+
+function sliceElement(offset: number, size: number): XmlElement {
+  return element('slices', {}, element('slice', { type: 'storage', offset, size }))
+}
+
+/** Whether QEMU sees a part of fixed size of the disk's file. */
+export function isPart(disk: XmlTree): boolean {
+  return elementsAt(disk, 'source', 'slices').length > 0
 }
 
 /** The daemon has the key of the volume for as long as it needs that. */
@@ -115,10 +146,15 @@ export function targetsAfter(taken: number): readonly string[] {
 
 /** The name of the attachment's disk in a domain; undefined: it has none. */
 export function targetOf(domain: XmlTree, attachment: AttachmentId): string | undefined {
-  const disk = elementsAt(domain, 'domain', 'devices', 'disk').find(
+  const disk = diskOf(domain, attachment)
+  return disk && attributeAt(disk, 'dev', 'target')
+}
+
+/** The attachment's disk in a domain; undefined: it has none. */
+export function diskOf(domain: XmlTree, attachment: AttachmentId): XmlTree | undefined {
+  return elementsAt(domain, 'domain', 'devices', 'disk').find(
     (each) => attributeAt(each, 'name', 'alias') === aliasOf(attachment),
   )
-  return disk && attributeAt(disk, 'dev', 'target')
 }
 
 /** A name that no disk of these domains has. Throws `conflict` where none is left. */

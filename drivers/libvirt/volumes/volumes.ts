@@ -23,6 +23,7 @@ import { volumeCopies } from './given-disk.ts'
 import { holdersOf, openDisksOf } from './openers.ts'
 import type { FoundStore } from './pools.ts'
 import { inSectors, type VolumeStore } from './store.ts'
+import { libvirtSwap } from './swap.ts'
 import { removeFile } from './volume-files.ts'
 
 /** Volumes in the storage pools of a host. */
@@ -72,6 +73,7 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
     },
     keys: host.keyring,
     carry: carryOf(host, making),
+    swap: libvirtSwap(host),
     attach: (id, attachment, signal) => attachVolume(host, id, attachment, signal),
     detach: (id, attachment, signal) => detachVolume(host, id, attachment, signal),
   }
@@ -221,9 +223,9 @@ async function extend(
   const before = await store.sizeOf(id, signal)
   if (bytes > before) await store.refuseGrowth(id, bytes, signal)
   const wanted = inSectors(Math.max(bytes, before))
-  for (const { domain, target, volume } of await openDisksOf(host, id, signal)) {
-    // QEMU resizes no disk that it may not write; its guest sees the size at its next start.
-    if (volume.isReadOnly) continue
+  for (const { domain, target, volume, isPart } of await openDisksOf(host, id, signal)) {
+    // QEMU resizes no disk that it may not write or sees in part; its guest sees the size at its next start.
+    if (volume.isReadOnly || isPart) continue
     // A smaller size would cut the volume off, and libvirt does that without a word.
     if ((await host.disks.size(domain, target, signal)) < wanted)
       await host.disks.resize(domain, target, wanted, signal)
