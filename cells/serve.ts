@@ -33,6 +33,7 @@ import {
   instanceDiagnostics,
   instanceMoveProgress,
 } from './handlers/instance-lookups.ts'
+import { instanceSwapVolume } from './handlers/instance-swap-volume.ts'
 import { networkApply, networkList } from './handlers/network.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
 import { siteAnnounce } from './handlers/site-announce.ts'
@@ -94,6 +95,7 @@ const HANDLERS: Handlers = {
   'network.list': networkList,
   'network.apply': networkApply,
   'instance.change-volume': instanceChangeVolume,
+  'instance.swap-volume': instanceSwapVolume,
   'volume.create': volumeCreate,
   'volume.delete': volumeDelete,
   'volume.extend': volumeExtend,

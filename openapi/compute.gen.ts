@@ -3384,7 +3384,7 @@ export interface paths {
         };
         /** A volume that the server has. */
         readonly get: operations["showVolumeAttachment"];
-        /** Changes whether the volume is deleted with the server (2.85). Exchanging the volume for another is refused. */
+        /** Changes whether the volume is deleted with the server (2.85), and the volume for another one, with its content, while the server runs. Only administrators change volumes for others, and nobody else may send this request before 2.85. */
         readonly put: operations["updateVolumeAttachment"];
         readonly post?: never;
         /** Takes a volume from a server. */
@@ -11903,6 +11903,8 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly detachVolume: {

@@ -25,7 +25,7 @@ import { route } from './guests/route.ts'
 import { spawn } from './guests/spawn.ts'
 import { unmanagedGuests } from './guests/unmanaged-guests.ts'
 import { hostReport, uptime } from './report.ts'
-import { attachVolume, detachVolume } from './volumes/attachments.ts'
+import { attachVolume, detachVolume, swapVolume } from './volumes/attachments.ts'
 import { listVolumes } from './volumes/stores.ts'
 import { dropVolumeCopy, readVolumeCopy, writeVolumeCopy } from './volumes/volume-copies.ts'
 import {
@@ -71,6 +71,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'volume-list': (ask) => listVolumes(compute, ask),
     'volume-attach': (ask) => attachVolume(compute, ask),
     'volume-detach': (ask) => detachVolume(compute, ask),
+    'volume-swap': (ask) => swapVolume(compute, ask),
     'move-files': (ask) => listMoveFiles(compute, ask),
     'move-read': (ask) => readMoveFile(compute, ask),
     'move-write': (ask) => writeMoveFile(compute, ask),

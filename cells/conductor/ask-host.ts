@@ -25,6 +25,7 @@ type WorkOperation =
   | 'volume-destroy-snapshot'
   | 'volume-attach'
   | 'volume-detach'
+  | 'volume-swap'
 
 /** Between two questions after work that takes long. */
 const WORKING_PAUSE_MS = 250

@@ -44,7 +44,11 @@ export async function instanceChangeVolume(
 /** A gateway waits less long, and asks again. */
 const WORK_MS = 30_000
 
-async function placedInstance({ db }: Conductor, { operation }: Ask): Promise<Instance> {
+/** Throws `not-found`, and `conflict` for an instance that is being changed or is between two hosts. */
+export async function placedInstance(
+  { db }: Conductor,
+  { operation }: Pick<Ask, 'operation'>,
+): Promise<Instance> {
   const instance = await findInstance(db, operation.serverId as InstanceId)
   if (instance === undefined || instance.attempt !== operation.attempt)
     throw new Failure('not-found', `Instance ${operation.serverId} could not be found.`)
@@ -65,9 +69,10 @@ async function refuseBetweenHosts(db: Executor, { id, vmState }: Instance): Prom
   )
 }
 
-async function attachmentOf(
+/** Throws `not-found`; `conflict` for a volume that is not available or whose store the host does not reach. */
+export async function attachmentOf(
   { db, hosts }: Conductor,
-  { attach }: Ask,
+  { attach }: Pick<Ask, 'attach'>,
   host: HostId,
 ): Promise<WireAttachment> {
   if (attach === undefined) throw new Failure('invalid', 'Nothing is to be attached or detached.')

@@ -105,6 +105,9 @@ const NEEDS: { readonly [O in HostOperation]?: (asked: Ask<O>) => Need | undefin
   'volume-attach': ({ operation, attachment }) => {
     return { volumes: [attachment.volumeId], server: operation.serverId }
   },
+  'volume-swap': ({ operation, step, to }) => {
+    return step === 'cancel' ? undefined : { volumes: [to.volumeId], server: operation.serverId }
+  },
   // Most servers have none, and their boots wait for no further query.
   spawn: ({ operation, build }) => {
     return build.volumes && { volumes: idsOf(build.volumes), server: operation.serverId }

@@ -219,6 +219,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-volumes-attachments:delete': 'member',
   'os_compute_api:os-volumes-attachments:index': 'reader',
   'os_compute_api:os-volumes-attachments:show': 'reader',
+  'os_compute_api:os-volumes-attachments:swap': 'service-or-admin',
   'os_compute_api:os-volumes-attachments:update': 'member',
   'os_compute_api:os-volumes:create': 'member',
   'os_compute_api:os-volumes:delete': 'member',

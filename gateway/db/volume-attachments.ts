@@ -38,7 +38,19 @@ const DETACHING = statement(
   builder
     .update(volumeAttachments)
     .set({ state: 'detaching' })
-    .where(and(isThis, eq(volumeAttachments.state, 'attached'))),
+    .where(
+      and(
+        isThis,
+        eq(volumeAttachments.volumeId, p('volumeId')),
+        eq(volumeAttachments.state, 'attached'),
+      ),
+    ),
+)
+const SWAPPED = statement(
+  builder
+    .update(volumeAttachments)
+    .set({ state: 'attached', volumeId: sql`${p('volumeId')}` })
+    .where(isThis),
 )
 const ATTACHED = statement(
   builder.update(volumeAttachments).set({ state: 'attached' }).where(isThis),
@@ -109,9 +121,21 @@ export function queueAttached(tx: Tx, id: AttachmentId, device?: string | null):
   else tx.queue(ATTACHED_AS, { id, device })
 }
 
-/** The host is to take the volume away; where the server does not have it, the transaction fails with `otherwise`. */
-export function queueDetaching(tx: Tx, id: AttachmentId, otherwise: () => Error): void {
-  tx.queue(DETACHING, { id }, { rows: 1, otherwise })
+/** The host is to take the volume away; where the server does not have it by this attachment, the transaction fails with `otherwise`. */
+export function queueDetaching(
+  tx: Tx,
+  { id, volumeId }: Pick<VolumeAttachment, 'id' | 'volumeId'>,
+  otherwise: () => Error,
+): void {
+  tx.queue(DETACHING, { id, volumeId }, { rows: 1, otherwise })
+}
+
+/** The guest has this volume by the attachment from now on, which is otherwise as it was. */
+export function queueSwapped(
+  tx: Tx,
+  { id, volumeId }: Pick<VolumeAttachment, 'id' | 'volumeId'>,
+): void {
+  tx.queue(SWAPPED, { id, volumeId })
 }
 
 /** Afterwards there is no such attachment. */

@@ -167,6 +167,25 @@ export const VolumeDeleteAnswer = Type.Union([
 ])
 export type VolumeDeleteAnswer = Static<typeof VolumeDeleteAnswer>
 
+/** The volume that a server is to have, and how. */
+const VolumeToAttach = Type.Object({
+  /** Of the attachment. */
+  id: Uuid,
+  volumeId: Uuid,
+  volumeAttempt: Type.Integer({ minimum: 1 }),
+  isReadOnly: Type.Boolean(),
+  /** Other servers may have it at the same time. */
+  isShared: Type.Boolean(),
+  tag: Type.Optional(Type.String()),
+})
+
+/**
+ * In which a guest that runs changes a volume for another: it is made the same; the guest changes over to it; or, before that, it is
+ * let go.
+ */
+export const SWAP_STEPS = ['copy', 'pivot', 'cancel'] as const
+export type SwapStep = (typeof SWAP_STEPS)[number]
+
 export const VOLUME_OPERATIONS = {
   'volume.create': {
     ask: Type.Object({ operation: VolumeAttemptRef, volume: VolumeRequest }),
@@ -245,22 +264,26 @@ export const VOLUME_OPERATIONS = {
   'instance.change-volume': {
     ask: Type.Object({
       operation: OperationRef,
-      attach: Type.Optional(
-        Type.Object({
-          id: Uuid,
-          volumeId: Uuid,
-          volumeAttempt: Type.Integer({ minimum: 1 }),
-          isReadOnly: Type.Boolean(),
-          /** Other servers may have it at the same time. */
-          isShared: Type.Boolean(),
-          tag: Type.Optional(Type.String()),
-        }),
-      ),
+      attach: Type.Optional(VolumeToAttach),
       /** The id of an attachment. */
       detach: Type.Optional(Uuid),
     }),
     /** The name that the guest most likely gives it, such as `/dev/vdb`; null: detached, or not known. */
     answer: Type.Object({ device: Nullable(Type.String()) }),
+  },
+  /**
+   * A step of a server that changes a volume for another. After `copy` the other one is the same and stays so; after `pivot`
+   * the guest has it, now and at every start, and not the one before; after `cancel`, which comes before a pivot, it has its own alone.
+   * A repeat changes nothing. A failure other than `unavailable` means that the guest has the volume that it had.
+   */
+  'instance.swap-volume': {
+    ask: Type.Object({
+      operation: OperationRef,
+      step: OneOf(SWAP_STEPS),
+      /** `id`: of the attachment, which stays; the volume is the other one. */
+      to: VolumeToAttach,
+    }),
+    answer: Type.Object({}),
   },
   /** A page of the cell's volumes in order of id, and the feed position it is at least as new as. */
   'snapshot.volumes': {

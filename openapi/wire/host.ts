@@ -13,8 +13,10 @@ import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
   ReleasedVolume,
+  VolumeAttach,
   VolumeCreate,
   VolumeDestroy,
+  VolumeDetach,
   VolumeExport,
   VolumeExtend,
   VolumeKeys,
@@ -22,7 +24,7 @@ import {
   VolumeListAnswer,
   VolumePack,
   VolumeSnapshot,
-  WireAttachment,
+  VolumeSwap,
   WireStore,
 } from './volume.ts'
 import { MOVE_BYTES_REQUEST_MAX, MoveBytes, VOLUME_COPY_OPERATIONS } from './volume-copy.ts'
@@ -288,14 +290,9 @@ export const HOST_OPERATIONS = {
   'volume-pack': { ask: VolumePack, answer: HostAnswer },
   ...VOLUME_COPY_OPERATIONS,
   'volume-list': { ask: VolumeList, answer: VolumeListAnswer },
-  'volume-attach': {
-    ask: Type.Object({ operation: OperationRef, attachment: WireAttachment, keys: VolumeKeys }),
-    answer: HostAnswer,
-  },
-  'volume-detach': {
-    ask: Type.Object({ operation: OperationRef, attachmentId: Uuid }),
-    answer: HostAnswer,
-  },
+  'volume-attach': { ask: VolumeAttach, answer: HostAnswer },
+  'volume-detach': { ask: VolumeDetach, answer: HostAnswer },
+  'volume-swap': { ask: VolumeSwap, answer: HostAnswer },
   'move-files': {
     ask: Type.Object({ serverId: Uuid }),
     answer: Type.Object({

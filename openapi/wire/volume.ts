@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ImageTarget } from './act.ts'
-import { UPLOAD_FORMATS, VolumeEncryption } from './cell-volume.ts'
-import { ImageFile, ImageLabels } from './instance.ts'
+import { SWAP_STEPS, UPLOAD_FORMATS, VolumeEncryption } from './cell-volume.ts'
+import { ImageFile, ImageLabels, OperationRef } from './instance.ts'
 import { OneOf, Uuid } from './scalars.ts'
 
 /** Found in the storage engine; the same on every host that reaches the store. */
@@ -141,3 +141,18 @@ export const WireAttachment = Type.Object({
   tag: Type.Optional(Type.String()),
 })
 export type WireAttachment = Static<typeof WireAttachment>
+
+export const VolumeAttach = Type.Object({
+  operation: OperationRef,
+  attachment: WireAttachment,
+  keys: VolumeKeys,
+})
+export const VolumeDetach = Type.Object({ operation: OperationRef, attachmentId: Uuid })
+
+/** `to` has the id of the attachment, which stays, and the other volume. */
+export const VolumeSwap = Type.Object({
+  operation: OperationRef,
+  step: OneOf(SWAP_STEPS),
+  to: WireAttachment,
+  keys: VolumeKeys,
+})

@@ -144,7 +144,7 @@ test('a volume goes with its server if that was asked for, and is free again oth
   const change = { volumeId: kept, delete_on_termination: false }
   expect((await demo.put(path, { volumeAttachment: change }, { version: '2.85' })).status).toBe(202)
   const exchange = { volumeId: doomed }
-  expect((await demo.put(path, { volumeAttachment: exchange })).status).toBe(400)
+  expect((await demo.put(path, { volumeAttachment: exchange })).status).toBe(403)
   await deleteServer(demo, server.id)
 
   await untilStatus(kept, 'available')

@@ -250,6 +250,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume-snapshot.create':
       case 'volume-snapshot.delete':
       case 'instance.change-volume':
+      case 'instance.swap-volume':
         throw new Failure('unsupported', 'A scripted cell has no stores')
       case 'snapshot.ended':
         return { ended: [] }

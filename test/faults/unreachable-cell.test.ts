@@ -12,8 +12,10 @@ import {
   untilSettled,
   untilStatus,
 } from '#test/env/api/servers.ts'
+import { makeStored, showStored } from '#test/env/api/volumes.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { storesReported } from '#test/env/stores-reported.ts'
 
 const STALE = 'weir-stale'
 const INTENTS = '/federation/v1/intents'
@@ -28,6 +30,8 @@ interface Intent {
 let cloud: Cloud
 let demo: ApiClient
 const ids = new Map<string, string>()
+/** In the cell that is killed: one that a server has, and one that is free. */
+const volumes: string[] = []
 
 const detail = (query: string) =>
   demo.get<{ servers: readonly Server[] }>(`${SERVERS}/detail?${query}`)
@@ -46,6 +50,11 @@ beforeAll(async () => {
     ids.set(name, (await activeServer(cloud, demo, { name, availability_zone: zone })).id)
   await act(demo, ids.get('c') ?? '', { 'os-stop': null })
   await untilSettled(cloud, ids.get('c') ?? '')
+  await storesReported(cloud)
+  for (const _ of [1, 2])
+    volumes.push(await makeStored(demo, 'volume', { size: 1, availability_zone: 'north' }))
+  const path = `${SERVERS}/${ids.get('a')}/os-volume_attachments`
+  await demo.post(path, { volumeAttachment: { volumeId: volumes[0] } })
 })
 
 afterAll(async () => {
@@ -99,9 +108,18 @@ describe('with one cell killed', () => {
     expect(server['OS-EXT-AZ:availability_zone']).toBe('south')
 
     const reboot = await act(demo, ids.get('a') ?? '', { reboot: { type: 'HARD' } })
+    const [had, other] = volumes
+    const swap = await cloud
+      .as('admin')
+      .put(`${SERVERS}/${ids.get('a')}/os-volume_attachments/${had}`, {
+        volumeAttachment: { volumeId: other },
+      })
 
-    expect(reboot.status).toBe(503)
-    expect(reboot.headers['retry-after']).toMatch(/^\d+$/)
+    for (const refused of [reboot, swap]) {
+      expect(refused.status).toBe(503)
+      expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+    }
+    expect(await showStored(demo, 'volume', other ?? '')).toMatchObject({ status: 'available' })
     expect((await demo.delete(`${SERVERS}/${server.id}`)).status).toBe(204)
     await untilGone(demo, server.id)
   })

@@ -1,7 +1,10 @@
 import type { Static } from 'typebox'
+import { Failure } from '#common/errors.ts'
 import type { AttachmentId, InstanceId, OperationId, VolumeId } from '#common/ids.ts'
+import type { AttachmentSpec } from '#drivers/volumes.ts'
 import type { HOST_OPERATIONS, HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { WireAttachment } from '#openapi/wire/volume.ts'
 import { answerOf } from '../answer.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
@@ -16,12 +19,7 @@ export function attachVolume(
   { operation, attachment, keys }: Ask<'volume-attach'>,
 ): Promise<HostAnswer> {
   return workOnGuest(compute, operation, async (id, signal) => {
-    const { id: attachmentId, volumeId, ...how } = attachment
-    const spec = {
-      ...how,
-      attachmentId: attachmentId as AttachmentId,
-      id: volumeId as VolumeId,
-    }
+    const spec = specOf(attachment)
     const device = await withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
       driverPart(compute.driver, 'volumes').attach(id, spec, signal),
     )
@@ -41,6 +39,30 @@ export function detachVolume(
     await compute.metadata?.detachVolume(id, attachmentId)
     return { state: 'done' }
   })
+}
+
+/** Afterwards the step of the guest's change to another volume is done. */
+export function swapVolume(
+  compute: Compute,
+  { operation, step, to, keys }: Ask<'volume-swap'>,
+): Promise<HostAnswer> {
+  return workOnGuest(compute, operation, async (id, signal) => {
+    const { swap } = driverPart(compute.driver, 'volumes')
+    if (swap === undefined)
+      throw new Failure(
+        'unsupported',
+        `Driver '${compute.driver.name}' does not change a volume of a server for another: detach the one and attach the other.`,
+      )
+    await withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      swap[step](id, specOf(to), signal),
+    )
+    if (step === 'pivot') await compute.metadata?.attachVolume(id, to)
+    return { state: 'done' }
+  })
+}
+
+function specOf({ id, volumeId, ...how }: WireAttachment): AttachmentSpec {
+  return { ...how, attachmentId: id as AttachmentId, id: volumeId as VolumeId }
 }
 
 /** In turn with all other work on the guest, unless a newer attempt of it is known. */

@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/compute.gen.ts'
 import { booleanText } from '../../app/boolean-text.ts'
+import { enforce } from '../../app/policy.ts'
 import { refuseNoShare, refuseShare } from '../../app/servers/acts/refuse-action.ts'
 import { showServer } from '../../app/servers/list/show-server.ts'
 import {
@@ -10,6 +11,7 @@ import {
   showAttachment,
   updateDeletesVolume,
 } from '../../app/volumes/attachments.ts'
+import { swapVolume } from '../../app/volumes/swap-volume.ts'
 import type { VolumeAttachment } from '../../db/volume-attachments.ts'
 import type { Handler } from '../../http/operation.ts'
 import { pageLimit } from '../../http/pagination.ts'
@@ -64,16 +66,25 @@ const attachServerVolume: Handler<operations['attachVolume']> = async (call) => 
   return { status: 200, body: { volumeAttachment: attachmentView(attachment) } }
 }
 
-/** PUT /servers/{server_id}/os-volume_attachments/{volume_id} */
+/**
+ * PUT /servers/{server_id}/os-volume_attachments/{volume_id}: before 2.85 it is for swaps alone
+ * (nova/api/openstack/compute/volume_attachments.py `_update`).
+ */
 const updateVolumeAttachment: Handler<operations['updateVolumeAttachment']> = async (call) => {
   const { app, context, params, body } = call
   const { volumeId: newVolumeId, delete_on_termination } = body.volumeAttachment
-  const pair = { serverId: params.server_id, volumeId: params.volume_id, newVolumeId }
-  const deletes =
-    delete_on_termination === undefined
-      ? undefined
-      : booleanText(String(delete_on_termination)) === true
-  await updateDeletesVolume(app.compute, context, pair, deletes)
+  const pair = { serverId: params.server_id, volumeId: params.volume_id }
+  const onlySwaps = !isSince(context, '2.85')
+  const swaps = onlySwaps || newVolumeId.toLowerCase() !== params.volume_id.toLowerCase()
+  if (swaps) enforce(context, 'os_compute_api:os-volumes-attachments:swap')
+  if (!onlySwaps) {
+    const deletes =
+      delete_on_termination === undefined
+        ? undefined
+        : booleanText(String(delete_on_termination)) === true
+    await updateDeletesVolume(app.compute, context, pair, deletes)
+  }
+  if (swaps) await swapVolume(app.compute, context, { ...pair, newVolumeId })
   return {}
 }
 

@@ -54,7 +54,8 @@ const take: LocalStep<ComputeDeps, ChangeVolumeParams> = {
     if (volume !== null) hold(tx, params, volume)
     else {
       queueVolumeLock(tx, volumeId)
-      queueDetaching(tx, attachmentId, () => new StaleRevision(`Volume ${volumeId}`))
+      const held = { id: attachmentId, volumeId }
+      queueDetaching(tx, held, () => new StaleRevision(`Volume ${volumeId}`))
       queueHeldStatus(tx, volumeId)
     }
     queueActions(tx, [actionOf(params, work.requestId, null)])

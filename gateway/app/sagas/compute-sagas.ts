@@ -15,6 +15,7 @@ import { changeEncryptionSaga, migrateVolumeSaga } from './migrate-volume.ts'
 import { moveVolumeSaga } from './move-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
 import { revertVolumeSaga } from './revert-volume.ts'
+import { swapVolumeSaga } from './swap-volume.ts'
 import { uploadVolumeSaga } from './upload-volume.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
@@ -34,6 +35,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   migrateVolumeSaga,
   changeEncryptionSaga,
   changeVolumeSaga,
+  swapVolumeSaga,
   createVolumeSnapshotSaga,
   deleteVolumeSnapshotSaga,
 ]

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { type AttachmentId, newId } from '#common/ids.ts'
+import type { SagaRun } from '#common/saga/engine.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { VmState } from '#common/states/instance-states.ts'
@@ -115,11 +116,7 @@ export async function detachVolume(
     const attachment = await showAttachment(compute, context, serverId, volumeId)
     if (attachment.isRoot) throw new Failure('invalid', 'Cannot detach a root device volume')
     const { server, cell } = await placedServer(compute, context, serverId, check)
-    if (attachment.state !== 'attached')
-      throw new Failure(
-        'invalid',
-        `Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach. Currently: status: '${attachment.state}'.`,
-      )
+    refuseDetaching(attachment)
     const { id: attachmentId, tag, deletesVolume } = attachment
     await change(compute, context, server, {
       cellId: cell.id,
@@ -133,22 +130,14 @@ export async function detachVolume(
   })
 }
 
-/**
- * Afterwards the volume is deleted with the server, or is not. Throws `not-found` for what is not attached, `invalid`
- * for another volume: volumes are not exchanged.
- */
+/** Afterwards the volume is deleted with the server, or is not; undefined: as before. Throws `not-found` for what is not attached. */
 export async function updateDeletesVolume(
   { db }: Pick<ComputeDeps, 'db'>,
   context: RequestContext,
-  pair: { readonly serverId: string; readonly volumeId: string; readonly newVolumeId: string },
+  pair: { readonly serverId: string; readonly volumeId: string },
   deletesVolume: boolean | undefined,
 ): Promise<void> {
   const attachment = await showAttachment({ db }, context, pair.serverId, pair.volumeId)
-  if (pair.newVolumeId.toLowerCase() !== attachment.volumeId)
-    throw new Failure(
-      'invalid',
-      `Volume ${attachment.volumeId} cannot be exchanged for another: attach ${pair.newVolumeId} beside it, and detach ${attachment.volumeId}.`,
-    )
   if (deletesVolume === undefined) return
   await db.transaction(async (tx) => {
     await setDeletesVolume(tx, attachment.id, deletesVolume)
@@ -156,14 +145,29 @@ export async function updateDeletesVolume(
   })
 }
 
-function refuseChange(server: ServerRecord, context: RequestContext, action: string): void {
+/** Throws `invalid`, in Cinder's words, for a volume that the server is being given or relieved of. */
+export function refuseDetaching({ state }: Pick<VolumeAttachment, 'state'>): void {
+  if (state === 'attached') return
+  throw new Failure(
+    'invalid',
+    `Invalid volume: Invalid input received: Invalid volume: Unable to detach volume. Volume status must be 'in-use' and attach_status must be 'attached' to detach. Currently: status: '${state}'.`,
+  )
+}
+
+/** Throws `conflict` for a server that is locked, at work, or in another than these states. */
+export function refuseChange(
+  server: ServerRecord,
+  context: RequestContext,
+  action: string,
+  states: ReadonlySet<VmState> = STATES,
+): void {
   refuseLocked(server, context)
   if (server.taskState !== null)
     throw new Failure(
       'conflict',
       `Cannot '${action}' instance ${server.id} while it is in task_state ${server.taskState}`,
     )
-  if (!STATES.has(server.vmState))
+  if (!states.has(server.vmState))
     throw new Failure(
       'conflict',
       `Cannot '${action}' instance ${server.id} while it is in vm_state ${server.vmState}`,
@@ -192,8 +196,17 @@ async function change(
     },
     work: context,
   })
-  const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
+  await waitForChange(compute, run, `Volume ${wanted.volumeId} could not be changed.`)
+}
+
+/** Afterwards the change is done, or goes on in the background. Throws the failure of one that was undone. */
+export async function waitForChange(
+  { clock, db }: Pick<Compute, 'clock' | 'db'>,
+  run: SagaRun,
+  otherwise: string,
+): Promise<void> {
+  const outcome = await settledWithin(clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
-  const failure = await readFailure(compute.db, run.id)
-  throw failure ?? new Failure('conflict', `Volume ${wanted.volumeId} could not be changed.`)
+  const failure = await readFailure(db, run.id)
+  throw failure ?? new Failure('conflict', otherwise)
 }
