@@ -10,7 +10,7 @@ import type { LibvirtHost } from './host.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { roomOf } from './volumes/room.ts'
 import { isVolumeAlias } from './volumes/volume-device.ts'
-import { attributeAt, elementsAt, parseXml, textAt } from './xml/parse.ts'
+import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from './xml/parse.ts'
 
 /** More than QEMU has in flight for a guest: one that went on with less would be paused again at once. */
 const ROOM_BYTES = 64 * 1024 ** 2
@@ -70,14 +70,17 @@ async function fullDisksOf(
   if (await host.domains.isHeld(domain, signal)) return []
   const errors = await host.disks.errors(domain, signal)
   if (errors.some(({ isNoSpace }) => !isNoSpace)) return []
-  const disks = elementsAt(
-    parseXml(await host.devices.xml(domain, signal)),
-    ...['domain', 'devices', 'disk'],
-  )
+  if (errors.length === 0) return []
+  const disksIn = (xml: string) => elementsAt(parseXml(xml), 'domain', 'devices', 'disk')
+  const live = disksIn(await host.devices.xml(domain, signal))
+  const stored = disksIn(await host.disks.definition(domain, signal))
   return errors.map(({ target }) => {
-    const disk = disks.find((each) => attributeAt(each, 'dev', 'target') === target) ?? {}
+    const isThis = (disk: XmlTree) => attributeAt(disk, 'dev', 'target') === target
+    const disk = live.find(isThis) ?? {}
     const isVolume = isVolumeAlias(attributeAt(disk, 'name', 'alias'))
-    const name = isVolume ? `disk ${target}, volume ${textAt(disk, 'serial')}` : `disk ${target}`
+    // A volume that was swapped has the serial number of the former one until the guest starts again.
+    const volume = textAt(stored.find(isThis) ?? disk, 'serial')
+    const name = isVolume ? `disk ${target}, volume ${volume}` : `disk ${target}`
     return { name, path: attributeAt(disk, 'file', 'source') || undefined }
   })
 }

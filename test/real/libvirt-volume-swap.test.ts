@@ -102,6 +102,9 @@ describe.skipIf(why !== undefined)(
       const [beforePivot = ''] = shown.match(/round \d+/g)?.slice(-1) ?? []
       await swap.pivot(spec.id, { ...to, ...how }, signal())
       await driver.volumes!.destroy(from, signal())
+      const definition = await harness.virsh('dumpxml', '--inactive', `weir-${spec.id}`)
+      expect(definition).toContain(`<serial>${to.id}</serial>`)
+      expect(definition).not.toContain(from.id)
       const later = `round ${Number(beforePivot.slice('round '.length)) + 2}`
       await expect.poll(() => shown, poll).toContain(later)
 

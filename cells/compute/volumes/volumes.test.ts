@@ -160,6 +160,45 @@ test('a server gets a volume and gives it back; of a newer attempt the host says
   expect(await destroy()).toEqual({ state: 'done' })
 })
 
+test('a server changes its volume for another in steps, each done once; a driver that cannot says so', async () => {
+  const operation = await cell.activeServer()
+  const host = await hostOf(operation.serverId)
+  const attachment = anAttachment(await newVolume())
+  const to = { ...attachment, volumeId: await newVolume() }
+  const again = () => ({ ...operation, id: newId<string>() })
+  await outcome(host, 'volume-attach', { operation: again(), attachment })
+  const destroy = (volumeId: string) =>
+    outcome(host, 'volume-destroy', { operation: work(volumeId) })
+  const isHeld = { state: 'failed', kind: 'conflict' }
+
+  const copied = { operation: again(), step: 'copy', to } as const
+  expect(await outcome(host, 'volume-swap', copied)).toEqual({ state: 'done' })
+  expect(await destroy(to.volumeId)).toMatchObject(isHeld)
+  const cancelled = { operation: again(), step: 'cancel', to } as const
+  expect(await outcome(host, 'volume-swap', cancelled)).toEqual({ state: 'done' })
+  // It comes late, and is answered as before.
+  expect(await outcome(host, 'volume-swap', copied)).toEqual({ state: 'done' })
+  const early = { operation: again(), step: 'pivot', to } as const
+  expect(await outcome(host, 'volume-swap', early)).toMatchObject(isHeld)
+  for (const step of ['copy', 'pivot'] as const)
+    expect(await outcome(host, 'volume-swap', { operation: again(), step, to })).toEqual({
+      state: 'done',
+    })
+  expect(await destroy(to.volumeId)).toMatchObject(isHeld)
+  expect(await destroy(attachment.volumeId)).toEqual({ state: 'done' })
+
+  const without = vi.spyOn(host.driver.volumes!, 'swap', 'get').mockReturnValue(undefined)
+  try {
+    const refused = { operation: again(), step: 'copy', to } as const
+    expect(await outcome(host, 'volume-swap', refused)).toMatchObject({
+      ...{ state: 'failed', kind: 'unsupported' },
+      message: expect.stringContaining("Driver 'fake' does not change a volume of a server"),
+    })
+  } finally {
+    without.mockRestore()
+  }
+})
+
 test('a list of many volumes comes in parts', async () => {
   const [host] = hosts
   const ids = Array.from({ length: 3 }, () => newId<VolumeId>()).toSorted()
