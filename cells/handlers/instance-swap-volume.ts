@@ -1,12 +1,14 @@
 import type { WorkContext } from '#common/context.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
+import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { WireAttachment } from '#openapi/wire/volume.ts'
 import type { Cell } from '../cell.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { findInstance } from '../db/instances.ts'
+import { findVolume } from '../db/volumes.ts'
 import { attachmentOf, placedInstance } from './instance-change-volume.ts'
 
 type Ask = CellAsk<'instance.swap-volume'>
@@ -20,14 +22,14 @@ export async function instanceSwapVolume(
   ask: Ask,
   work: WorkContext,
 ): Promise<CellAnswer<'instance.swap-volume'>> {
-  const { operation, step, to } = ask
+  const { operation, step } = ask
   const instance =
-    step === 'cancel' ? await instanceToFree(conductor, ask) : await placedInstance(conductor, ask)
+    step === 'copy' ? await placedInstance(conductor, ask) : await begunInstance(conductor, ask)
   if (instance === undefined) return {}
   const host = instance.placed!.hostId
   const isWanted = async () =>
     (await findInstance(conductor.db, instance.id))?.attempt === operation.attempt
-  const payload = { operation, step, to: await attachmentOf(conductor, { attach: to }, host) }
+  const payload = { operation, step, to: await otherVolume(conductor, ask, host) }
   const signal = AbortSignal.timeout(WORK_MS)
   const asked = { host, work, signal, isWanted, operation: 'volume-swap', payload } as const
   try {
@@ -40,16 +42,39 @@ export async function instanceSwapVolume(
   }
 }
 
-/** Undefined for one that is gone, with its guest and all that this has. */
-async function instanceToFree(
+/**
+ * Whatever has become of the copy, its host alone knows that. Undefined for an instance that is gone, with its guest and all that this
+ * had, where it was only to be cancelled.
+ */
+async function begunInstance(
   { db }: Conductor,
-  { operation }: Pick<Ask, 'operation'>,
+  { operation, step }: Pick<Ask, 'operation' | 'step'>,
 ): Promise<Instance | undefined> {
   const instance = await findInstance(db, operation.serverId as InstanceId)
-  if (instance === undefined || instance.attempt !== operation.attempt) return undefined
+  const isGone = instance?.attempt !== operation.attempt || instance.placed === null
+  if (isGone && step === 'cancel') return undefined
+  if (isGone) throw deletedMeanwhile()
   if (instance.sagaId !== null)
     throw new Failure('unavailable', `Instance ${instance.id} is being changed.`)
-  return instance.placed === null ? undefined : instance
+  return instance
+}
+
+/** A host that does not see the store at the moment may have begun the copy before, so only that is refused for it. */
+async function otherVolume(
+  conductor: Conductor,
+  { step, to }: Pick<Ask, 'step' | 'to'>,
+  host: HostId,
+): Promise<WireAttachment> {
+  if (step === 'copy') return attachmentOf(conductor, { attach: to }, host)
+  const { volumeAttempt: _attempt, ...how } = to
+  const volume = await findVolume(conductor.db, to.volumeId as VolumeId)
+  if (volume === undefined)
+    throw new Failure('not-found', `Volume ${to.volumeId} is not in this cell.`)
+  return { ...how, store: volume.storeId }
+}
+
+function deletedMeanwhile(): Failure {
+  return new Failure('conflict', 'The server was deleted or moved meanwhile.')
 }
 
 function answerTo({ step }: Ask, outcome: HostOutcome): CellAnswer<'instance.swap-volume'> {
@@ -63,7 +88,7 @@ function answerTo({ step }: Ask, outcome: HostOutcome): CellAnswer<'instance.swa
     case 'unwanted':
     case 'stale':
       if (step === 'cancel') return {}
-      throw new Failure('conflict', 'The server was deleted or moved meanwhile.')
+      throw deletedMeanwhile()
     case 'fenced':
       // Nothing runs there. The guest may have changed over before it ended. The other volume has every write of the guest in either
       // case, because since the copy each goes to both; the one before lacks those that came after it changed over.
