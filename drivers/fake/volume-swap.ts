@@ -4,7 +4,7 @@ import type { AttachmentSpec, VolumeSwap } from '../volumes.ts'
 import { type FakeAttachment, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 import type { VolumeFolder } from './volume-folder.ts'
-import { refuseOtherStore, unsuspended } from './volumes.ts'
+import { refuseOtherStore, unsuspended } from './volume-refusals.ts'
 
 /** Exchanges volumes of guests that run. They have no content that could be copied. */
 export function fakeSwap(host: FakeHost, folder: VolumeFolder): VolumeSwap {

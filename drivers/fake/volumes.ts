@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type { InstanceSpec } from '../driver.ts'
-import type { StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
+import type { AttachmentSpec, StoreReport, VolumeRef, VolumeSpec, Volumes } from '../volumes.ts'
 import type { FaultyMethod } from './faults.ts'
 import { type FakeAttachment, type FakeGuest, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
@@ -9,6 +9,7 @@ import { simulatedDisk } from './simulated-disk.ts'
 import { refuseLacking } from './store-lacks.ts'
 import { fakeCarry, findCopy } from './volume-carry.ts'
 import type { VolumeFolder } from './volume-folder.ts'
+import { noStore, refuseOtherStore, unsuspended } from './volume-refusals.ts'
 import { fakeSwap } from './volume-swap.ts'
 
 /** Volumes that have a size and no content. */
@@ -55,21 +56,7 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
     keys: host.keyring,
     carry: fakeCarry(host, folder, host.volumeCopies),
     swap: fakeSwap(host, folder),
-    async attach(id, attachment, signal) {
-      guests.get(id)
-      await refuseOtherStore(folder, attachment.store)
-      let device = ''
-      await host.change('attachVolume', id, signal, () => {
-        const guest = unsuspended(guests.get(id))
-        const { attachmentId, isShared } = attachment
-        const known = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
-        device = known?.device ?? freeDevice(guest)
-        folder.open(attachment.id, attachmentId, { instance: id, isShared })
-        if (known === undefined)
-          rewire(host, guest, [...volumesOf(guest), { ...attachment, device }], 'attached')
-      })
-      return device
-    },
+    attach: (id, attachment, signal) => attach(host, folder, { id, attachment }, signal),
     detach: (id, attachmentId, signal) =>
       host.change('detachVolume', id, signal, () => {
         const guest = guests.get(id)
@@ -82,6 +69,33 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
         rewire(host, guest, left, 'detached')
       }),
   }
+}
+
+interface Attach {
+  readonly id: InstanceId
+  readonly attachment: AttachmentSpec
+}
+
+async function attach(
+  host: FakeHost,
+  folder: VolumeFolder,
+  { id, attachment }: Attach,
+  signal: AbortSignal,
+): Promise<string> {
+  const { guests } = host
+  guests.get(id)
+  await refuseOtherStore(folder, attachment.store)
+  let device = ''
+  await host.change('attachVolume', id, signal, () => {
+    const guest = unsuspended(guests.get(id))
+    const { attachmentId, isShared } = attachment
+    const known = volumesOf(guest).find((each) => each.attachmentId === attachmentId)
+    device = known?.device ?? freeDevice(guest)
+    folder.open(attachment.id, attachmentId, { instance: id, isShared })
+    if (known === undefined)
+      rewire(host, guest, [...volumesOf(guest), { ...attachment, device }], 'attached')
+  })
+  return device
 }
 
 function make(host: FakeHost, folder: VolumeFolder, spec: VolumeSpec): void {
@@ -113,12 +127,6 @@ function exported(host: FakeHost, folder: VolumeFolder, { id }: VolumeRef, isSea
   if (folder.isEncrypted(id) && !isSealed)
     throw new Failure('unsupported', `Volume ${id} is encrypted, and is made into no image.`)
   return simulatedDisk(`fake volume ${id} of ${bytes} bytes`)
-}
-
-/** Throws `conflict` for a guest whose memory is kept, which knows its disks. */
-export function unsuspended(guest: FakeGuest): FakeGuest {
-  if (guest.isSuspended !== true) return guest
-  throw new Failure('conflict', 'The volumes of a suspended instance cannot be changed.')
 }
 
 /** Afterwards a guest that goes has none of its volumes open. */
@@ -235,16 +243,6 @@ function reportOf(host: FakeHost, folder: VolumeFolder, id: string): StoreReport
     encrypts: true,
     ...(lacks !== undefined && { lacks }),
   }
-}
-
-/** Throws `not-found` for a store that this host does not reach. */
-export async function refuseOtherStore(folder: VolumeFolder, store: string): Promise<void> {
-  if (store === (await folder.identity())) return
-  throw noStore(store)
-}
-
-function noStore(store: string): Failure {
-  return new Failure('not-found', `Store ${store} could not be found on this host.`)
 }
 
 /** At least as large as what it is made from. */

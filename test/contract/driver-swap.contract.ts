@@ -128,7 +128,11 @@ export function driverSwapContract(world: VolumesWorld): void {
       const withKey = async (work: () => Promise<unknown>) => {
         const holder = newId<string>()
         await volumes().keys!.hold(holder, [{ id: to.id, key }], signal())
-        await work().finally(() => volumes().keys!.drop(holder, signal()))
+        try {
+          await work()
+        } finally {
+          await volumes().keys!.drop(holder, signal())
+        }
       }
       const encryption = { keyBits: 256 } as const
       await withKey(() => volumes().create({ ...to, bytes: world.unit, encryption }, signal()))
