@@ -9,6 +9,7 @@ import { createVolumeSnapshotSaga } from '#gateway/app/sagas/create-volume-snaps
 import { deleteVolumeSaga } from '#gateway/app/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '#gateway/app/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '#gateway/app/sagas/extend-volume.ts'
+import { swapVolumeSaga } from '#gateway/app/sagas/swap-volume.ts'
 import { type CommitPoint, commitsOf } from '../env/held-commit.ts'
 
 const VICTIMS = ['gateway', 'cell', 'compute', 'libvirtd', 'QEMU'] as const
@@ -38,6 +39,12 @@ const OPERATIONS: readonly Operation[] = [
   },
   { name: 'attach', guest: 'blank', sagas: [change] },
   { name: 'detach', guest: 'system', isAttached: true, sagas: [change] },
+  {
+    name: 'swap',
+    guest: 'blank',
+    isAttached: true,
+    sagas: [['gateway', swapVolumeSaga.name, commitsOf(swapVolumeSaga)]],
+  },
   {
     name: 'extend',
     guest: 'blank',

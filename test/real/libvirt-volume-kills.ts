@@ -6,7 +6,7 @@ import type { CellId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { ApiClient, Loose } from '../env/api/client.ts'
-import { createServer, deleteServer, SERVERS, untilStatus } from '../env/api/servers.ts'
+import { createServer, deleteServer, SERVERS, showServer, untilStatus } from '../env/api/servers.ts'
 import { BLOCK_STORAGE as ROOT, showStored, untilStored } from '../env/api/volumes.ts'
 import { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
@@ -50,6 +50,8 @@ export interface GivenStore {
 /** What a case works on. */
 interface Things {
   volume: string
+  /** For which the server's volume is swapped; empty: none. */
+  other: string
   snapshot: string
   server: string
 }
@@ -116,9 +118,9 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
       const domainOf = ({ server }: Things) => libvirt.virsh('dumpxml', `weir-${server}`)
       const attachments = ({ server }: Things) => `${SERVERS}/${server}/os-volume_attachments`
       const show = (kind: 'volume' | 'snapshot', id: string) => showStored(demo, kind, id)
-      const newVolume = async () => {
+      const newVolume = async (imageRef = images.content) => {
         const zone = cloud.cells[0]!.name
-        const volume = { size: 1, imageRef: images.content, availability_zone: zone }
+        const volume = { size: 1, imageRef, availability_zone: zone }
         const { body } = await demo.post<Loose>(`${ROOT}/volumes`, { volume })
         return (body['volume'] as { readonly id: string }).id
       }
@@ -135,6 +137,10 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         if (name === 'attach')
           await demo.post(attachments(things), { volumeAttachment: { volumeId: volume } })
         if (name === 'detach') await demo.delete(`${attachments(things)}/${volume}`)
+        if (name === 'swap')
+          await cloud.as('admin').put(`${attachments(things)}/${volume}`, {
+            volumeAttachment: { volumeId: things.other },
+          })
         if (name === 'extend') {
           const path = `${ROOT}/volumes/${volume}/action`
           await demo.post(path, { 'os-extend': { new_size: 2 } }, { version: '3.42' })
@@ -163,6 +169,7 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
           const [from, to] = name === 'attach' ? ['available', 'in-use'] : ['in-use', 'available']
           return seen?.status === to ? 'done' : seen?.status === from ? 'again' : ''
         }
+        if (name === 'swap') return swapProgress(things)
         if (name === 'extend') {
           if (seen?.status !== 'in-use') return ''
           return seen['size'] === 2 ? 'done' : 'again'
@@ -171,6 +178,21 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         if (name === 'delete-snapshot')
           return (await show('snapshot', snapshot)) === undefined ? 'done' : 'again'
         return snapshotProgress(things)
+      }
+
+      /** The volume of a guest that has ended is not swapped, and stays with its server. */
+      async function swapProgress({
+        volume,
+        other,
+        server,
+      }: Things): Promise<'done' | 'again' | ''> {
+        const ids = [volume, other]
+        const [had, next] = await Promise.all(
+          ids.map(async (id) => (await show('volume', id))?.status),
+        )
+        if (had === 'available' && next === 'in-use') return 'done'
+        if (had !== 'in-use' || next !== 'available') return ''
+        return (await showServer(demo, server)).status === 'ACTIVE' ? 'again' : 'done'
       }
 
       async function snapshotProgress(things: Things): Promise<'done' | 'again' | ''> {
@@ -238,7 +260,7 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         isAttached,
         hasSnapshot,
       }: Operation): Promise<Things> {
-        const things: Things = { volume: '', snapshot: '', server: '' }
+        const things: Things = { volume: '', other: '', snapshot: '', server: '' }
         // The host of the case before may have come back only now.
         await expect.poll(storeState, { timeout: LIMIT_MS }).toBe('up')
         if (guest !== 'none') {
@@ -248,6 +270,10 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         if (name === 'create') return things
         things.volume = await newVolume()
         await untilStored(demo, 'volume', things.volume, 'available')
+        if (name === 'swap') {
+          things.other = await newVolume(images.blank)
+          await untilStored(demo, 'volume', things.other, 'available')
+        }
         if (hasSnapshot === true) {
           things.snapshot = await newSnapshot(things)
           await untilStored(demo, 'snapshot', things.snapshot, 'available')
@@ -271,15 +297,35 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         if (name === 'delete-snapshot')
           expect(await stored.isThere({ volume, snapshot })).toBe(false)
         if (guest === 'none') return
+        if (name === 'swap') return verifySwap(things)
         const has = (await domainOf(things)).includes(`<serial>${things.volume}</serial>`)
         expect(has).toBe(name !== 'detach')
       }
 
-      async function cleared({ volume, snapshot, server }: Things): Promise<void> {
+      /** The server has the content in the volume that the API says, and no part of the other one. */
+      async function verifySwap({ volume, other, server }: Things): Promise<void> {
+        const isSwapped = (await show('volume', other))?.status === 'in-use'
+        const [has, free] = isSwapped ? [other, volume] : [volume, other]
+        await expectContent({ volume: has })
+        const sourceOf = (xml: string) =>
+          xml.split('<disk ').filter((disk) => disk.includes('ua-vol-'))
+        for (const flags of [[], ['--inactive']]) {
+          const [disk = '', ...more] = sourceOf(
+            await libvirt.virsh('dumpxml', `weir-${server}`, ...flags),
+          )
+          const [, source = ''] = /<source [^>]*(?:file|name)='([^']*)'/.exec(disk) ?? []
+          expect([more, disk.includes('<mirror')]).toEqual([[], false])
+          expect(source).toContain(has)
+          expect(source).not.toContain(free)
+        }
+      }
+
+      async function cleared({ volume, other, snapshot, server }: Things): Promise<void> {
         if (server !== '') await deleteServer(demo, server)
         for (const [kind, id] of [
           ['snapshot', snapshot],
           ['volume', volume],
+          ['volume', other],
         ] as const) {
           if (id === '' || (await show(kind, id)) === undefined) continue
           if (kind === 'volume') await untilStored(demo, kind, id, 'available')
