@@ -49,7 +49,10 @@ export class VolumeCopies {
     }
   }
 
-  /** The same bytes may come again and late: a copy has its own file, in which they only replace themselves. */
+  /**
+   * Afterwards the bytes are on disk, also after a loss of power. The same bytes may come again and late: a copy has its own
+   * file, in which they only replace themselves.
+   */
   async write(copy: string, offset: number, bytes: Uint8Array): Promise<void> {
     const path = this.#pathOf(copy)
     try {
@@ -59,6 +62,7 @@ export class VolumeCopies {
       const target = await open(path, 'r+')
       try {
         await target.write(bytes, 0, bytes.length, offset)
+        await target.datasync()
       } finally {
         await target.close()
       }

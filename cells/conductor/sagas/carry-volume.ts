@@ -24,12 +24,14 @@ export type CarriedCopy =
   | { readonly outcome: 'done'; readonly sizeBytes: number }
   | Exclude<VolumeDone, { readonly outcome: 'done' }>
 
-/** Chunks between two looks at whether the copy is still wanted. */
+/** Parts between two looks at whether the copy is still wanted. */
 const CHECK_EVERY = 64
+/** Parts on their way at once: a host may take long to answer, and each part takes two answers. */
+const PARTS_AT_ONCE = 4
 
 /**
- * Afterwards the other host has the copy, which may be the same host. The bytes pass through here, one chunk at a time and the
- * next on its way. Throws `unavailable` while a host does not answer.
+ * Afterwards the other host has the copy, which may be the same host. The bytes pass through here, a few parts at a time. A repeat
+ * goes on where the former one broke off. Throws `unavailable` while a host does not answer.
  */
 export async function carryCopy(conductor: Conductor, carrying: Carrying): Promise<CarriedCopy> {
   try {
@@ -40,34 +42,68 @@ export async function carryCopy(conductor: Conductor, carrying: Carrying): Promi
   }
 }
 
-async function carry(
-  conductor: Conductor,
-  { copy, from, to, work, signal, isWanted }: Carrying,
-): Promise<CarriedCopy> {
-  const read = (offset: number) =>
-    askHost(conductor, from, 'volume-read', { copy, offset, maxBytes: MOVE_BYTES_MAX }, work)
-  const first = await read(0)
-  const { sizeBytes } = first
+async function carry(conductor: Conductor, carrying: Carrying): Promise<CarriedCopy> {
+  const { from, to, signal, isWanted } = carrying
+  const sizeBytes = await sizeOn(conductor, from, carrying)
   if (from === to) return { outcome: 'done', sizeBytes }
-  let next = Promise.resolve(first)
-  let offset = 0
-  for (let chunk = 0; ; chunk += 1) {
-    signal.throwIfAborted()
-    const { bytes } = await next
-    const size = Buffer.byteLength(bytes, 'base64')
-    const end = offset + size
-    if (size === 0 && end < sizeBytes)
-      throw new Failure('internal', `The copy ends at ${end} of ${sizeBytes} bytes.`)
-    if (end < sizeBytes) {
-      next = read(end)
-      // A failed write must not end as an unhandled rejection.
-      next.catch(() => undefined)
+  const start = await beginning(conductor, carrying)
+  const underWay: Promise<void>[] = []
+  try {
+    for (let at = start, count = 1; at < sizeBytes; at += MOVE_BYTES_MAX, count += 1) {
+      signal.throwIfAborted()
+      // In order, so that all is there but what the last few have.
+      if (underWay.length === PARTS_AT_ONCE) await underWay.shift()
+      const part = carryPart(conductor, carrying, {
+        at,
+        end: Math.min(at + MOVE_BYTES_MAX, sizeBytes),
+      })
+      // A part that fails while another is waited for must not end as an unhandled rejection.
+      part.catch(() => undefined)
+      underWay.push(part)
+      // The first part makes the file.
+      if (at === 0) await part
+      if (count % CHECK_EVERY === 0 && !(await isWanted())) return { outcome: 'unwanted' }
     }
+    await Promise.all(underWay)
+    return { outcome: 'done', sizeBytes }
+  } finally {
+    await Promise.allSettled(underWay)
+  }
+}
+
+/** Where the first part begins: what comes before, the other host has from an earlier try. */
+async function beginning(conductor: Conductor, carrying: Carrying): Promise<number> {
+  const heldBytes = await sizeOn(conductor, carrying.to, carrying).catch((error: unknown) => {
+    if (isFailure(error, 'not-found')) return 0
+    throw error
+  })
+  // Of the parts that were on their way, a later one may have come and an earlier one not.
+  const parts = Math.floor(heldBytes / MOVE_BYTES_MAX) - PARTS_AT_ONCE
+  return Math.max(parts, 0) * MOVE_BYTES_MAX
+}
+
+/** Of what the host has of the copy. Throws `not-found` where that is nothing. */
+async function sizeOn(
+  conductor: Conductor,
+  host: HostId,
+  { copy, work }: Carrying,
+): Promise<number> {
+  const asked = { copy, offset: 0, maxBytes: 1 }
+  return (await askHost(conductor, host, 'volume-read', asked, work)).sizeBytes
+}
+
+async function carryPart(
+  conductor: Conductor,
+  { copy, from, to, work }: Carrying,
+  part: { readonly at: number; readonly end: number },
+): Promise<void> {
+  for (let offset = part.at; offset < part.end; ) {
+    const asked = { copy, offset, maxBytes: part.end - offset }
+    const { bytes, sizeBytes } = await askHost(conductor, from, 'volume-read', asked, work)
+    if (bytes === '')
+      throw new Failure('internal', `The copy ends at ${offset} of ${sizeBytes} bytes.`)
     await askHost(conductor, to, 'volume-write', { copy, offset, bytes }, work)
-    offset = end
-    if (offset >= sizeBytes) return { outcome: 'done', sizeBytes }
-    if (chunk % CHECK_EVERY === CHECK_EVERY - 1 && !(await isWanted()))
-      return { outcome: 'unwanted' }
+    offset += Buffer.byteLength(bytes, 'base64')
   }
 }
 
