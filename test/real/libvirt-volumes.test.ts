@@ -49,12 +49,17 @@ async function startWorld(name: string): Promise<World> {
   await mkdir(pool, { mode: 0o711 })
   await libvirt.virsh('pool-define-as', 'shared', 'dir', '--target', pool)
   const pathOf = ({ id }: VolumeRef) => join(pool, `weir-${owner.cellId}-${id}`)
-  const sealedIo = async (volume: VolumeRef, key: string, command: string) => {
+  const sealedIo = async (
+    volume: VolumeRef,
+    key: string,
+    command: string,
+    how: readonly string[] = [],
+  ) => {
     const file = join(libvirt.directory, 'key')
     await writeFile(file, key)
     const secret = ['--object', `secret,id=key,file=${file}`]
     const node = `driver=luks,key-secret=key,file.driver=file,file.filename=${pathOf(volume)}.luks`
-    const args = [...secret, '--image-opts', node, '-c', command]
+    const args = [...how, ...secret, '--image-opts', node, '-c', command]
     const { stdout } = await run('qemu-io', args, { timeoutMs: 60_000 })
     if (stdout.includes('Pattern verification failed')) throw new Error(stdout)
   }
@@ -82,8 +87,9 @@ async function startWorld(name: string): Promise<World> {
     },
     sealed: {
       put: (volume, key, byte) => sealedIo(volume, key, `write -P ${byte} 0 64k`),
+      // A guest may have it open.
       has: (volume, key, byte) =>
-        sealedIo(volume, key, `read -P ${byte} 0 64k`).then(
+        sealedIo(volume, key, `read -P ${byte} 0 64k`, ['-r', '-U']).then(
           () => true,
           () => false,
         ),
