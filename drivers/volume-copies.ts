@@ -56,9 +56,10 @@ export class VolumeCopies {
   async write(copy: string, offset: number, bytes: Uint8Array): Promise<void> {
     const path = this.#pathOf(copy)
     try {
-      if (offset === 0) await this.#prepare()
-      const file = await open(path, offset === 0 ? 'a' : 'r+', 0o600)
-      await file.close()
+      if (offset === 0) {
+        await this.#prepare()
+        await (await open(path, 'a', 0o600)).close()
+      }
       const target = await open(path, 'r+')
       try {
         await target.write(bytes, 0, bytes.length, offset)
