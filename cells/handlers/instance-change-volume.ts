@@ -1,11 +1,11 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { HostId, InstanceId, VolumeId } from '#common/ids.ts'
+import { type HostId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { WireAttachment } from '#openapi/wire/volume.ts'
 import type { Cell } from '../cell.ts'
-import { type HostOutcome, reasonOf, workOnHost } from '../conductor/ask-host.ts'
+import { type HostOutcome, type HostWork, reasonOf, workOnHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { findInstance } from '../db/instances.ts'
@@ -36,9 +36,28 @@ export async function instanceChangeVolume(
     const asked = { ...common, operation: 'volume-detach', payload } as const
     return deviceIn(await workOnHost(conductor, asked))
   }
-  const attachment = await attachmentOf(conductor, ask, host)
+  const attachment = await attachmentOf(conductor, ask, host).catch(async (error: unknown) => {
+    if (ask.attach !== undefined) await takeBack(conductor, common, operation, ask.attach.id)
+    throw error
+  })
   const payload = { operation, attachment }
   return deviceIn(await workOnHost(conductor, { ...common, operation: 'volume-attach', payload }))
+}
+
+/**
+ * Afterwards the guest does not have a volume that it is refused: it may have got it when the same was asked for before,
+ * and the answer was lost. Throws `unavailable` while the guest keeps it.
+ */
+async function takeBack(
+  conductor: Conductor,
+  on: Pick<HostWork<'volume-detach'>, 'host' | 'work' | 'signal' | 'isWanted'>,
+  { serverId, attempt }: Ask['operation'],
+  attachmentId: string,
+): Promise<void> {
+  const operation = { id: newId<string>(), serverId, attempt }
+  const payload = { operation, attachmentId }
+  const outcome = await workOnHost(conductor, { ...on, operation: 'volume-detach', payload })
+  if (outcome.state === 'failed') throw new Failure('unavailable', outcome.message)
 }
 
 /** A gateway waits less long, and asks again. */
