@@ -54,11 +54,11 @@ const FORGET_VERSIONS = sqlStatement(
   sql`update host_index set version = 0 where cell_id = ${sql.placeholder('cellId')}`,
 )
 
-// It looks into the columns of an index alone: there may be a hundred thousand hosts.
-export const HOSTS_BY_ZONE = sql`
-  select cell_id, zone, sum(is_up and not is_forced_down) as hosts_up
-  from host_index where is_deleted = 0 group by cell_id, zone`
-const COUNT_HOSTS = sqlStatement(HOSTS_BY_ZONE)
+// It reads one entry of an index for each row of the answer, although there may be a hundred thousand hosts. MariaDB does so
+// where the first column of the index is selected, too.
+export const ZONES_OF_HOSTS = sql`
+  select distinct is_deleted, cell_id, zone, is_up, is_forced_down from host_index where is_deleted = 0`
+const READ_ZONES = sqlStatement(ZONES_OF_HOSTS)
 
 const RECOVERING = sqlStatement(sql`
   select distinct cell_id from host_index
@@ -162,23 +162,28 @@ export async function forgetHostVersions(tx: Tx, cellId: CellId): Promise<void> 
 
 /** The hosts of one cell in the index. */
 export interface IndexedHosts {
-  readonly hostsUp: number
+  /** True where one of them is up and not forced down. */
+  readonly isAnyUp: boolean
+  /** Of all of them. */
   readonly zones: readonly string[]
+}
+
+interface ZoneRow {
+  readonly cell_id: CellId
+  readonly zone: string
+  readonly is_up: number
+  readonly is_forced_down: number
 }
 
 /** By cell; cells without hosts are absent. */
 export async function indexedHosts(db: Executor): Promise<ReadonlyMap<CellId, IndexedHosts>> {
-  const rows = await db.rows<{ cell_id: CellId; zone: string; hosts_up: number | string }>(
-    COUNT_HOSTS,
-    {},
-  )
-  const byCell = Map.groupBy(rows, (row) => row.cell_id)
+  const byCell = Map.groupBy(await db.rows<ZoneRow>(READ_ZONES, {}), (row) => row.cell_id)
   return new Map(
-    [...byCell].map(([cellId, zones]) => [
+    [...byCell].map(([cellId, rows]) => [
       cellId,
       {
-        hostsUp: zones.reduce((total, { hosts_up }) => total + Number(hosts_up), 0),
-        zones: zones.map(({ zone }) => zone),
+        isAnyUp: rows.some((row) => row.is_up === 1 && row.is_forced_down === 0),
+        zones: [...new Set(rows.map(({ zone }) => zone))],
       },
     ]),
   )

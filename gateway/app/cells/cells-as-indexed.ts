@@ -23,14 +23,14 @@ export async function areHostsRecovering(db: Executor, cells: readonly Cell[]): 
   return (await cellsWithRecoveringHosts(db)).some((id) => enabled.has(id))
 }
 
-function withHosts(cell: Cell, { hostsUp, zones }: IndexedHosts): Cell {
+function withHosts(cell: Cell, { isAnyUp, zones }: IndexedHosts): Cell {
   const { summary } = cell
   if (summary === undefined) return cell
   return {
     ...cell,
     summary: {
       ...summary,
-      hostsUp: Math.max(summary.hostsUp, hostsUp),
+      hostsUp: Math.max(summary.hostsUp, isAnyUp ? 1 : 0),
       zones: [...new Set([...summary.zones, ...zones])],
     },
   }
