@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { sql } from 'drizzle-orm'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -13,6 +14,7 @@ import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import { CellRegistry } from '#gateway/cell-client/registry.ts'
 import { queueMappings } from '#gateway/db/instance-mappings.ts'
 import { hostIndex } from '#gateway/db/schema/cells.ts'
+import { instanceMappings } from '#gateway/db/schema/servers.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { type SampleCell, sampleFederation } from './sample-federation.ts'
@@ -55,6 +57,8 @@ export async function openGatewaySite(
     await addHosts(db, cell)
     await addServers(db, projectId, cell.id)
   }
+  // MariaDB counts what an index holds while rows change, and not after a load of many at once.
+  await db.orm.execute(sql`analyze table ${hostIndex}, ${instanceMappings}`)
   const bus = new Heartbeats()
   const options = { db, nats: bus as unknown as NatsConnection, clock: systemClock, log }
   const cells = owned.use(await CellRegistry.open(options))
