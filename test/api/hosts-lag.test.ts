@@ -89,7 +89,7 @@ test('a host that comes back right after it was passed over is found', async () 
   let reads = 0
   const rows: Executor['rows'] = async <Row>(...asked: Parameters<Executor['rows']>) => {
     const found = await db.rows<Row>(...asked)
-    const isOfHosts = found.some((row) => Object.hasOwn(row as object, 'hosts_up'))
+    const isOfHosts = found.some((row) => Object.hasOwn(row as object, 'is_forced_down'))
     if (isOfHosts && (reads += 1) === 1) await shown({ isUp: true, down: null }, { hostsUp: 0 })
     return found
   }
