@@ -168,8 +168,7 @@ test('a peer that hangs up in the middle of a body causes no error in the log', 
   const answers = async () =>
     (await gateway.metrics.registry.metrics()).match(/_count\{method="POST".*status="400"/g)
   await expect.poll(answers).toHaveLength(1)
-  expect(errors).not.toHaveBeenCalled()
-  expect(warnings).not.toHaveBeenCalled()
+  expect([...errors.mock.calls, ...warnings.mock.calls]).toEqual([])
 })
 
 test('a user who requests too many tokens is told when to retry', async () => {
