@@ -74,3 +74,16 @@ test('an attach that is asked for again and refused, because its host shows no s
   )
   expect(await attachTo(other.serverId, volumeId)()).toMatchObject(attached)
 })
+
+test('an attach to a guest of a driver without volumes is refused at once', async () => {
+  const volumeId = await makeVolume()
+  const { serverId } = await cell.activeServer()
+  const { volumes } = host.driver
+  Object.assign(host.driver, { volumes: undefined })
+  const { db } = running.cell.conductor
+  await db.transaction((tx) => recordStores(tx, host.id, []))
+
+  await expect(attachTo(serverId, volumeId)()).rejects.toMatchObject({ kind: 'conflict' })
+
+  Object.assign(host.driver, { volumes })
+})

@@ -1,6 +1,6 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Executor } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
+import { type ErrorKind, Failure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { WireAttachment } from '#openapi/wire/volume.ts'
@@ -57,8 +57,12 @@ async function takeBack(
   const operation = { id: newId<string>(), serverId, attempt }
   const payload = { operation, attachmentId }
   const outcome = await workOnHost(conductor, { ...on, operation: 'volume-detach', payload })
-  if (outcome.state === 'failed') throw new Failure('unavailable', outcome.message)
+  if (outcome.state !== 'failed' || NEVER_HAD.has(outcome.kind)) return
+  throw new Failure('unavailable', outcome.message)
 }
+
+/** How a host fails whose driver knows no volumes, or that has no such guest. */
+const NEVER_HAD: ReadonlySet<ErrorKind> = new Set(['unsupported', 'not-found'])
 
 /** A gateway waits less long, and asks again. */
 const WORK_MS = 30_000
