@@ -64,7 +64,7 @@ describe.skipIf(why !== undefined)(
       return volume
     }
 
-    test('a guest that writes all the time loses no byte, and nobody is told of a pause; a store that fills up leaves it its volume', async () => {
+    test('a guest that writes during a swap loses no byte and is never shown as paused, and keeps its volume when the new store fills up', async () => {
       const built = await buildGuestImage(GUEST_CACHE)
       const named = { ...built, diskFormat: 'qcow2', name: 'tiny' }
       const image = harness.images.addFile(built.path, named)

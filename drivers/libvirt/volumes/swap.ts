@@ -88,7 +88,7 @@ async function volumeOf(
   return volume
 }
 
-/** Afterwards the record names the other volume too, so that it is nobody else's. An earlier swap that was given up is ended. */
+/** Afterwards the record names the other volume too, which keeps other guests from it. An earlier swap to another volume is ended. */
 async function begun(
   host: LibvirtHost,
   { id, domain, volume }: Omit<Swapping, 'swap'>,

@@ -24,10 +24,9 @@ export interface SwapRequest {
 }
 
 /**
- * Afterwards the guest has the other volume in the place of the one that it had, with its content, or its host is still at it. Throws
- * `not-found` for what is not attached; `invalid` for another volume that there is not, or that cannot take the content or the place of
- * the first; `conflict` in a state that forbids it, and with the reason of a host that cannot; `unavailable` while the cell is
- * unreachable.
+ * Afterwards the guest has the new volume, with the content of the old one, in its place, or its host is still copying. Throws
+ * `not-found` where the old volume is not attached; `invalid` where the new one does not exist or cannot replace the old one;
+ * `conflict` in a state that forbids a swap, or with the reason why the host cannot do it; `unavailable` while the cell is unreachable.
  */
 export async function swapVolume(
   compute: Compute,
@@ -70,7 +69,7 @@ interface Swap {
   readonly server: Pick<ServerRecord, 'id' | 'projectId'>
 }
 
-/** Throws `invalid`, in Nova's words where it has any, for a volume that cannot come in the place of the other. */
+/** Throws `invalid`, in Nova's words where it has any, for a volume that cannot replace the other. */
 function refuseOther({ from, to, held, server }: Swap): void {
   const why = whyNot({ from, to, held, server })
   if (why !== undefined) throw new Failure('invalid', why)

@@ -127,7 +127,7 @@ const AT_WORK: ReadonlySet<VolumeStatus> = new Set([
   'downloading',
 ])
 
-/** Those that a volume may be given: all others say that somebody is at work on it, which nobody would end. */
+/** The statuses that an administrator may set. Every other status says that work on the volume is under way, and no work would end it. */
 export type ResetStatus = Extract<
   VolumeStatus,
   'available' | 'error' | 'error_deleting' | 'in-use' | 'maintenance'
