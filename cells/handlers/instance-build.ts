@@ -2,7 +2,7 @@ import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import { type HostId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
+import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import type { BuildAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -47,14 +47,21 @@ async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<
   const { conductor } = cell
   const { build } = ask
   const taken = { resources: resourcesOf(build), imageProperties: build.image.properties }
-  // At once: the servers of one request are asked for together, and would all choose the same host.
-  const reserve = (best: HostId) => conductor.hosts.reserve(best, taken)
   for (let tries = 1; ; tries += 1) {
-    const decision = await decideOnFreshHosts(conductor, build, reserve)
-    if (decision.selection.hosts.length === 0) return refuse(cell, ask, decision, [])
+    let nth: number | undefined
+    // At once: the servers of one request are asked for together, and would all choose the same host.
+    const decision = await decideOnFreshHosts(conductor, build, (best) => {
+      nth = conductor.hosts.reserve(best, taken)
+    })
+    if (nth === undefined) return refuse(cell, ask, decision, [])
     try {
-      return await accept(cell, ask, work, decision)
+      const answer = await accept(cell, ask, work, decision)
+      conductor.hosts.settleClaim(nth)
+      return answer.outcome === 'accepted'
+        ? { ...answer, claim: { processId: cell.processId, nth } }
+        : answer
     } catch (error) {
+      conductor.hosts.settleClaim(nth)
       if (!isFailure(error, 'no-capacity')) throw error
       const lost = decision.selection.hosts.map(({ name }) => name)
       if (tries === DECISIONS_MAX) return refuse(cell, ask, decision, lost)

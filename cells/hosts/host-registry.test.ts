@@ -51,6 +51,37 @@ test('a host counts the servers that are being built on it, until they are', asy
     .toBe(0)
 })
 
+test('claims say which of them the hosts as read may lack', async () => {
+  const { hosts } = running.cell.conductor
+  const taken = { resources: { vcpus: 0, memoryMb: 0, diskGb: 0 } }
+  // Reads that other work began end first.
+  await hosts.refresh()
+  const settled = hosts.reserve(good!.id, taken)
+  hosts.settleClaim(settled)
+  const open = hosts.reserve(good!.id, taken)
+  const reading = hosts.refresh()
+  const during = hosts.reserve(good!.id, taken)
+  await reading
+
+  expect(hosts.claims().made).toBe(during)
+  expect(hosts.claims().unread).toEqual(expect.arrayContaining([open, during]))
+  expect(hosts.claims().unread).not.toContain(settled)
+
+  hosts.settleClaim(open)
+  hosts.settleClaim(during)
+  await expect.poll(() => hosts.refresh().then(() => hosts.claims().unread)).toEqual([])
+})
+
+test('an accepted server has the number of its claim, which heartbeats count', async () => {
+  const ask = { operation: operationOn(), build: sampleBuild() }
+  const answer = await cell.ask('instance.build', ask)
+
+  expect(answer).toMatchObject({
+    outcome: 'accepted',
+    claim: { processId: running.cell.processId, nth: running.cell.conductor.hosts.claims().made },
+  })
+})
+
 test('a host on which a build failed comes last, until one succeeds there', async () => {
   expect(await first()).toBe('bad')
   bad!.driver.faults.set([{ method: 'spawn', effect: { do: 'fail', kind: 'unsupported' } }])

@@ -57,6 +57,11 @@ export class HostRegistry {
   readonly #buildFailures = new Map<HostId, number>()
   /** Undefined: no decision has needed it since the hosts changed. */
   #table: HostTable | undefined
+  #claimsMade = 0
+  /** By number, until they are committed or have failed. */
+  readonly #claimsOpen = new Set<number>()
+  /** Those that the last read may have missed. */
+  #claimsUnread: readonly number[] = []
 
   constructor(options: HostRegistryOptions) {
     this.#options = options
@@ -67,6 +72,8 @@ export class HostRegistry {
   /** Reads usage of all hosts, and those whole that have changed. */
   async refresh(): Promise<void> {
     const { db, countsIoOps, countsImageProperties } = this.#options
+    const before = this.#claimsMade
+    const open = [...this.#claimsOpen]
     const usage = await hostUsage(db)
     if (countsIoOps) this.#ioOps = await ioOpsByHost(db)
     if (countsImageProperties) this.#propertyUses = await imagePropertyUses(db)
@@ -76,6 +83,8 @@ export class HostRegistry {
       changed.map(({ id }) => id),
     )
     this.#hosts = hostsAsRead(this.#hosts, usage, fresh)
+    const since = Array.from({ length: this.#claimsMade - before }, (_, nth) => before + nth + 1)
+    this.#claimsUnread = [...open, ...since]
     for (const { id, shownGeneration } of usage) this.#shown.set(id, shownGeneration)
     this.#table = undefined
   }
@@ -150,8 +159,28 @@ export class HostRegistry {
     return provider !== null && provider.generation !== this.#shown.get(id)
   }
 
-  /** Counts a claim that is being written, so that the next decision sees it; the next refresh puts it right. */
-  reserve(id: HostId, { resources, imageProperties = {} }: Reservation): void {
+  /** How many claims have been counted, and which of them the usage of the hosts may lack. */
+  claims(): { readonly made: number; readonly unread: number[] } {
+    return { made: this.#claimsMade, unread: [...this.#claimsUnread] }
+  }
+
+  /**
+   * Counts a claim that is being written, so that the next decision sees it; the next refresh puts it right. Returns the
+   * number of the claim, which is open until `settleClaim`.
+   */
+  reserve(id: HostId, taken: Reservation): number {
+    this.#claimsMade += 1
+    this.#claimsOpen.add(this.#claimsMade)
+    this.#take(id, taken)
+    return this.#claimsMade
+  }
+
+  /** The claim is committed, or has failed: reads that begin from now on know. */
+  settleClaim(nth: number): void {
+    this.#claimsOpen.delete(nth)
+  }
+
+  #take(id: HostId, { resources, imageProperties = {} }: Reservation): void {
     const host = this.#hosts.get(id)
     if (host?.provider == null) return
     const { used, instances } = host.provider

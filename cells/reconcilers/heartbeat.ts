@@ -28,6 +28,8 @@ export function heartbeat(
       const { last, hasUnnumbered, hasSagas, stuckSagas } = await waitingWork(db, sagas.lease)
       if (hasUnnumbered) feedChanged()
       if (hasSagas || sagas.hasLetGo) recover()
+      const stores = await storeSummaries(db, hosts, conductor.storeRatio)
+      // From here on nothing is waited for: the claims are those that the summary has.
       const beat: CellHeartbeat = {
         incarnation,
         position: last,
@@ -37,11 +39,12 @@ export function heartbeat(
         summary: {
           ...cellSummary(hosts.all(), hosts.states(), scheduling),
           stuckSagas,
-          stores: await storeSummaries(db, hosts, conductor.storeRatio),
+          stores,
           release,
           wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),
         },
+        claims: hosts.claims(),
         labels: {},
         site: sites.heard,
       }

@@ -10,6 +10,7 @@ import type { CellPolicy } from './cells/cell-scores.ts'
 import type { OperationWatch } from './operations/operation-watch.ts'
 import type { KnownPolicies } from './placement-policies/known-policies.ts'
 import type { RequestSpecCache } from './sagas/request-spec-cache.ts'
+import type { GroupJoins } from './server-groups/group-joins.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
 import type { Prices } from './usage/prices.ts'
@@ -19,6 +20,7 @@ export interface ComputeDeps {
   readonly db: Transactional
   readonly cells: CellRegistry
   readonly placementPolicies: KnownPolicies
+  readonly groupJoins: GroupJoins
   readonly askCell: AskCell
   readonly askHost: AskHost
   readonly secrets: Secrets

@@ -40,6 +40,7 @@ import { pollAfterCommits, watchWork } from './reconcilers/watch-work.ts'
 import { noteChange } from './repeatable.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { RequestSpecCache } from './sagas/request-spec-cache.ts'
+import { GroupJoins } from './server-groups/group-joins.ts'
 import type { ServerImages } from './servers/boot/server-images.ts'
 import type { ServerNetwork } from './servers/boot/server-network.ts'
 import { takeOver } from './take-over.ts'
@@ -177,6 +178,7 @@ export async function openComputeDeps(
     db,
     cells,
     placementPolicies,
+    groupJoins: new GroupJoins(clock),
     askCell,
     askHost: hostClient(nats, noteChange),
     secrets,

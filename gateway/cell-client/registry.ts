@@ -6,6 +6,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
+import type { BuildAnswer } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
@@ -13,7 +14,7 @@ import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
 import { failedTunnels } from '../db/cell-tunnels.ts'
 import type { Cell, Resources } from './cell.ts'
 import { LiveProcesses } from './live-processes.ts'
-import { Reservations } from './reservations.ts'
+import { type Reservation, Reservations } from './reservations.ts'
 
 export interface CellRegistryOptions {
   readonly db: Executor
@@ -32,7 +33,6 @@ interface LastHeartbeat {
   readonly at: number
   /** By `Clock.elapsed`. */
   readonly elapsedAt: number
-  readonly reserved: Reservations
 }
 
 const DEADLINE_MS = 5_000
@@ -53,6 +53,9 @@ const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
   readonly #heartbeats = new Map<CellId, LastHeartbeat>()
+  readonly #reserved = new Map<CellId, Reservations>()
+  /** Of servers that a cell has been asked to build, and has not answered. */
+  readonly #unanswered = new Map<string, Reservation>()
   readonly #processes: LiveProcesses
   readonly #limiter: MessageLimiter
   readonly #listeners = new Set<HeartbeatListener>()
@@ -134,12 +137,35 @@ export class CellRegistry implements AsyncDisposable {
     return { incarnation, position, at, ageMs, receivedAt: last.at }
   }
 
-  /**
-   * Deducts the resources of a server that was just assigned to a cell from the free amounts of its summaries, up to the
-   * first one after it has `answered`; absent: of its last summary only.
-   */
-  reserve(id: CellId, resources: Resources, answered?: Promise<unknown>): void {
-    this.#heartbeats.get(id)?.reserved.add(resources, answered)
+  /** Deducts the resources of a server that is to be assigned to the cell from the free amounts of its summaries. */
+  reserve(id: CellId, resources: Resources): Reservation {
+    const reserved = this.#reserved.get(id) ?? new Reservations(this.#options.clock)
+    this.#reserved.set(id, reserved)
+    return reserved.add(resources)
+  }
+
+  /** These cells with what is reserved at this moment. */
+  asReserved(cells: readonly Cell[]): readonly Cell[] {
+    return cells.map((cell) => {
+      const { resources = NOTHING, servers = 0 } = this.#reserved.get(cell.id) ?? {}
+      return cell.reserved === resources
+        ? cell
+        : { ...cell, reserved: resources, reservedServers: servers }
+    })
+  }
+
+  /** The cell is about to be asked to build this server, for which the room is reserved. */
+  asked(serverId: string, reservation: Reservation): void {
+    this.#unanswered.set(serverId, reservation)
+  }
+
+  /** What the cell answered about the server; absent: it is not waited for any more. */
+  answered(serverId: string, answer?: BuildAnswer): void {
+    const reservation = this.#unanswered.get(serverId)
+    this.#unanswered.delete(serverId)
+    if (answer === undefined) reservation?.answered()
+    else if (answer.outcome === 'accepted') reservation?.answered(answer.claim)
+    else reservation?.cancel()
   }
 
   /** Calls `listener` on every heartbeat; returns how to stop it. */
@@ -189,9 +215,8 @@ export class CellRegistry implements AsyncDisposable {
       if (beat.processId !== undefined) this.#processes.recordHeartbeat(id, beat.processId)
       const { clock } = this.#options
       const at = clock.now()
-      const reserved = this.#heartbeats.get(id)?.reserved ?? new Reservations()
-      reserved.summarized()
-      this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed(), reserved })
+      this.#reserved.get(id)?.summarized(beat)
+      this.#heartbeats.set(id, { beat, at, elapsedAt: clock.elapsed() })
       if (!this.#mappings.has(id)) this.#refresh?.wake()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -201,11 +226,13 @@ export class CellRegistry implements AsyncDisposable {
 
   #forget(id: CellId): void {
     this.#heartbeats.delete(id)
+    this.#reserved.delete(id)
     this.#processes.forget(id)
   }
 
   #cell(mapping: CellMapping): Cell {
     const last = this.#heartbeats.get(mapping.id)
+    const reserved = this.#reserved.get(mapping.id)
     const sendsHeartbeats =
       last !== undefined && this.#options.clock.elapsed() - last.elapsedAt <= this.#deadlineMs
     const isLost = mapping.loss !== null
@@ -227,8 +254,8 @@ export class CellRegistry implements AsyncDisposable {
       lastHeartbeatAt,
       summary: last?.beat.summary ?? mapping.summary ?? undefined,
       incarnation: last?.beat.incarnation,
-      reserved: last?.reserved.resources ?? NOTHING,
-      reservedServers: last?.reserved.servers ?? 0,
+      reserved: reserved?.resources ?? NOTHING,
+      reservedServers: reserved?.servers ?? 0,
     }
   }
 }

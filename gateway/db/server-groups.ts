@@ -44,6 +44,12 @@ const ENTER = sqlStatement(
   { sums: [] },
 )
 
+const BY_CELL = sqlStatement(sql`
+  select i.cell_id, count(*) as members
+  from server_group_members m straight_join instance_mappings i on i.server_id = m.server_id
+  where m.group_id = ${groupId} and i.cell_id is not null
+  group by i.cell_id`)
+
 const MEMBERS = rowsInsert(serverGroupMembers, ['serverId', 'groupId', 'userId'])
 
 /** In the order they were made. */
@@ -124,6 +130,17 @@ export function queueGroupEntry(
   otherwise: () => Error,
 ): void {
   tx.queue(ENTER, { groupId, cellId, anyCell: !isBinding }, { rows: 1, otherwise })
+}
+
+/** How many servers of the group each cell has; cells that have none are absent. */
+export async function groupMembersByCell(
+  db: Executor,
+  id: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.rows<{ cell_id: string; members: number | string }>(BY_CELL, {
+    groupId: id,
+  })
+  return new Map(rows.map((row) => [row.cell_id, Number(row.members)]))
 }
 
 /** The user's servers in the group. */

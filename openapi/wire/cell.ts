@@ -26,12 +26,22 @@ import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 import { SiteAnnouncement } from './site.ts'
 import { Trace } from './trace.ts'
 
+/** A claim on a host: the `nth` that this process of the cell has made since it started. */
+export const BuildClaim = Type.Object({ processId: Uuid, nth: Type.Integer({ minimum: 1 }) })
+export type BuildClaim = Static<typeof BuildClaim>
+
 /**
  * Whichever of these a cell commits first for a server's attempt is its only answer for that attempt, ever. After
  * 'refused' the gateway may ask another cell; 'deleted' means a delete came first.
  */
 export const BuildAnswer = Type.Union([
-  Type.Object({ outcome: Type.Literal('accepted'), view: InstanceView, trace: Trace }),
+  Type.Object({
+    outcome: Type.Literal('accepted'),
+    view: InstanceView,
+    trace: Trace,
+    /** Absent from a repeated answer, and from cells of a release that did not say. */
+    claim: Type.Optional(BuildClaim),
+  }),
   Type.Object({ outcome: Type.Literal('refused'), reason: Type.String(), trace: Trace }),
   Type.Object({ outcome: Type.Literal('deleted') }),
 ])

@@ -150,6 +150,13 @@ export const CellHeartbeat = Type.Object({
   processId: Type.Optional(Uuid),
   at: Time,
   summary: CellSummary,
+  /** How many claims this process has made, and which of them the summary may lack; absent: of a release that did not say. */
+  claims: Type.Optional(
+    Type.Object({
+      made: Type.Integer({ minimum: 0 }),
+      unread: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 1_000 }),
+    }),
+  ),
   labels: Texts,
   /** The sites of its deployment; absent: of a release that did not say. */
   site: Type.Optional(HeardSite),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Executor } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { chooseCells } from '#gateway/app/servers/boot/choose-cells.ts'
+import { HeldRoom } from '#gateway/app/servers/boot/held-room.ts'
 import { listHosts } from '#gateway/db/host-list.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { activeServer } from '../env/active-server.ts'
@@ -106,7 +107,11 @@ test('a host that comes back right after it was passed over is found', async () 
   const required = { flavor, image, ...anywhere, networks: [] }
 
   const passing: Executor = { orm: db.orm, run: (...asked) => db.run(...asked), rows }
-  const [choice] = await chooseCells(compute, passing, required, { count: 1, fitting: new Map() })
+  const [choice] = await chooseCells(compute, passing, required, {
+    count: 1,
+    fitting: new Map(),
+    room: new HeldRoom(compute),
+  })
 
   expect(reads).toBeGreaterThan(1)
   expect(choice?.chosen?.id).toBe(world.cell.id)

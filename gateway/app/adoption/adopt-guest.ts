@@ -12,6 +12,7 @@ import { flavorForBoot } from '../flavors/flavors.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Boot } from '../servers/boot/boot.ts'
+import { HeldRoom } from '../servers/boot/held-room.ts'
 import { planServers } from '../servers/boot/plan-servers.ts'
 import type { ServerRequest } from '../servers/boot/server-request.ts'
 import { startServers } from '../servers/boot/start-servers.ts'
@@ -62,7 +63,8 @@ export async function adoptGuest(
     imageRef: await idOf(db, 'image', adoption.image),
   })
   await refuseMisfit(boot, owner, { host, guest, request })
-  const planned = await planServers(boot, owner, request, 1)
+  using room = new HeldRoom(compute)
+  const planned = await planServers(boot, owner, request, { count: 1, room })
   const attempt = attemptAfter(former?.attempt ?? 0, compute.clock.now())
   const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId, attempt))
   const order = {
@@ -75,7 +77,7 @@ export async function adoptGuest(
     key,
   }
   if (former !== undefined) await purgeDeletedServer(db, guest.id)
-  await startServers(compute, owner, order).catch((error: unknown) => {
+  await startServers(compute, owner, order, room).catch((error: unknown) => {
     throw isDuplicate(error) ? takenAlready(guest) : error
   })
   return guest.id

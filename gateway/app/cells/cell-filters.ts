@@ -47,6 +47,11 @@ export interface CellRequest {
   readonly tried: ReadonlySet<string>
   /** Where the servers of its group are: it must go there, or would rather; null: anywhere. */
   readonly group: { readonly cellId: string; readonly isBinding: boolean } | null
+  /** The servers of a group that keeps them on different hosts, in each cell, and how many a host may have; null: in no such group. */
+  readonly apart: {
+    readonly members: ReadonlyMap<string, number>
+    readonly maxPerHost: number
+  } | null
   /** The placement policy that applies; null: none. */
   readonly policy: AppliedPolicy | null
   /** Of the servers of its project, as its policy wants it; null: any. */
@@ -110,7 +115,16 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   LimitFilter: limitReason,
   FittingFilter: ({ id }, { full }) =>
     full.has(id) ? 'has no hosts for more servers of the request' : undefined,
+  ServerGroupAntiAffinityFilter: apartReason,
   CapacityFilter: capacityReason,
+}
+
+function apartReason({ id, summary }: Cell, { apart }: CellRequest): string | undefined {
+  if (apart === null) return undefined
+  const members = apart.members.get(id) ?? 0
+  const { hostsUp } = summary!
+  if (members < hostsUp * apart.maxPerHost) return undefined
+  return `has ${members} servers of the group, which its ${hostsUp} hosts may have ${apart.maxPerHost} of each`
 }
 
 function limitReason({ id }: Cell, { policy, use, charge }: CellRequest): string | undefined {

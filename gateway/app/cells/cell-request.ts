@@ -1,13 +1,13 @@
 import type { Executor } from '#common/db/database.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId } from '#common/ids.ts'
-import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
+import type { FlavorSnapshot, GroupPolicy, ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { Network } from '../../db/network.ts'
 import { projectUse } from '../../db/project-use.ts'
-import { type ServerGroup, TOGETHER } from '../../db/server-groups.ts'
+import { groupMembersByCell, type ServerGroup, TOGETHER } from '../../db/server-groups.ts'
 import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { spreadState } from '../placement-policies/spread.ts'
 import { filtersOfHints } from '../servers/boot/hints.ts'
@@ -28,6 +28,8 @@ export interface CellRequirements {
   readonly serverId?: string
   /** The group the server is a member of; null: none. */
   readonly group: Pick<ServerGroup, 'policy' | 'cellId'> | null
+  /** A group that keeps its servers on different hosts, which the server is to join; absent: none. */
+  readonly apart?: ServerGroupRule | undefined
   /** Servers it is to share a host with, one of them at least; undefined: none. */
   readonly sameHost: readonly string[] | undefined
   readonly cellHints: CellHints
@@ -62,6 +64,7 @@ export async function cellRequest(
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),
+    apart: await apartFrom(db, required.apart),
     spread: null,
     use: NOTHING,
     charge: { servers: 1, vcpus: flavor.vcpus, memoryMb: flavor.memoryMb },
@@ -72,6 +75,19 @@ export async function cellRequest(
 }
 
 const NOTHING: CellRequest['use'] = new Map()
+
+async function apartFrom(
+  db: Executor,
+  group: CellRequirements['apart'],
+): Promise<CellRequest['apart']> {
+  if (group === undefined) return null
+  return { members: await groupMembersByCell(db, group.id), maxPerHost: group.maxPerHost }
+}
+
+/** The group where it keeps its servers apart; undefined: it does not, or there is none. */
+export function groupApart(group: ServerGroupRule | undefined): ServerGroupRule | undefined {
+  return group?.policy === 'anti-affinity' ? group : undefined
+}
 
 /** Of cells in which the server will not be later either, a spread takes no notice. */
 const LASTING = [

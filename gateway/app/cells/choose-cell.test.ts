@@ -81,6 +81,27 @@ test('where no cell reported enough room, the cells themselves are asked, and th
   expect(trace.filters.at(-1)).toMatchObject({ name: 'CapacityFilter', refused: 1 })
 })
 
+test('a cell whose hosts have all the servers of a group that they may have is asked last', () => {
+  const apart = { members: new Map([['a', 4]]), maxPerHost: 2 }
+  const full = cell('a', { hostsUp: 2, free: { vcpus: 80, memoryMb: 80_000, diskGb: 800 } })
+  const other = cell('b', { hostsUp: 2 })
+  const choose = (...cells: Cell[]) => chooseCell(cells, { ...REQUEST, apart }, SOURCES)
+
+  expect(choose(full, other).chosen?.name).toBe('b')
+  const { chosen, trace } = choose(full)
+  expect(chosen?.name).toBe('a')
+  expect(trace.filters.find(({ refused }) => refused > 0)).toEqual({
+    name: 'ServerGroupAntiAffinityFilter',
+    refused: 1,
+    examples: [
+      {
+        candidate: 'a',
+        reason: 'has 4 servers of the group, which its 2 hosts may have 2 of each',
+      },
+    ],
+  })
+})
+
 test('a simulated cell takes an image that is marked as made for it', () => {
   const simulated = cell('sim', { simulated: true, hypervisorTypes: ['fake'] })
   const image = { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } }

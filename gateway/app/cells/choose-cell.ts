@@ -60,8 +60,8 @@ export function chooseCell(
   return { chosen, emptiedBy, trace, request }
 }
 
-/** The room that a cell reported is a second old: where no cell seems to have enough, the cells themselves are asked. */
-const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
+/** What a cell reported is a second old: where no cell seems to have room, the cells themselves are asked. */
+const HINTS: ReadonlySet<string> = new Set(['ServerGroupAntiAffinityFilter', 'CapacityFilter'])
 
 /** As this gateway chooses: by its clock, its scheduling policy and its prices. */
 export function choiceSources({

@@ -31,6 +31,7 @@ export const REQUEST: CellRequest = {
   hostFilters: [],
   tried: new Set(),
   group: null,
+  apart: null,
   policy: null,
   spread: null,
   use: new Map(),

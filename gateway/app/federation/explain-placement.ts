@@ -2,7 +2,7 @@ import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import type { Network } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
-import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
+import { type CellRequirements, cellRequest, groupApart } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavors.ts'
@@ -106,6 +106,7 @@ async function planned(
       ...where,
       networks: on,
       group,
+      apart: groupApart(group === null ? undefined : ruleOf(group)),
       sameHost: neighbours.sameHost,
       hints,
       policy: appliedPolicy(policies, { projectId, flavorId: flavor.id, hint }),

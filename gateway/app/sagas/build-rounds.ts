@@ -96,12 +96,21 @@ async function askBuild<P extends BuildParams>(
   const { spec } = request
   const image = spec.savedDisk?.image ?? spec.image
   const build = buildRequest(deps, { ...request, spec: { ...spec, image } }, to.cellId)
-  return deps.askCell(
+  const answer = await deps.askCell(
     cell,
     'instance.build',
     { operation: operationOf(params, to, round), build },
     { work },
   )
+  deps.cells.answered(params.serverId, answer)
+  return withoutClaim(answer)
+}
+
+/** It says nothing once the summaries of the cell have it. */
+function withoutClaim(answer: BuildAnswer): BuildAnswer {
+  if (answer.outcome !== 'accepted') return answer
+  const { outcome, view, trace } = answer
+  return { outcome, view, trace }
 }
 
 async function isSuperseded<P extends BuildParams>(

@@ -140,7 +140,7 @@ async function chooseCellFor(
   choiceMeasure.report(trace)
   if (chosen === undefined) throw new Failure('conflict', whyNoCell(trace))
   queueTraces(tx, [{ serverId, attempt: attempt + 1, trace }])
-  tx.afterCommit(() => deps.cells.reserve(chosen.id, flavorResources(spec.flavor)))
+  tx.afterCommit(() => deps.cells.reserve(chosen.id, flavorResources(spec.flavor)).answered())
   return { cellId: chosen.id, attempt: attempt + 1 }
 }
 

@@ -4,7 +4,7 @@ import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
 import { replicaCellOf } from '../../db/server-replicas.ts'
-import { type CellRequirements, cellRequest } from '../cells/cell-request.ts'
+import { type CellRequirements, cellRequest, groupApart } from '../cells/cell-request.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { type CellChoice, choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
@@ -42,7 +42,10 @@ export async function chooseForServer(
   const networks = await deps.network.networksOf(tx, serverId)
   const where = { flavor, image, zone, requestedHost, networks, serverId }
   const replicaCellId = await replicaCellOf(tx, serverId)
-  const required = { ...where, group, sameHost, cellHints: spec, hints, policy, replicaCellId }
+  const apart = groupApart(spec.group)
+  const required = {
+    ...{ ...where, group, apart, sameHost, cellHints: spec, hints, policy, replicaCellId },
+  }
   if (policy?.rules.spread?.isRequired || policy?.rules.limits) queueProjectLock(tx, projectId)
   await lockSpanningNetworks(tx, cells, networks)
   const among = async (all: readonly Cell[]) =>

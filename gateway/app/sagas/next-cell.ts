@@ -92,7 +92,7 @@ export async function assignNextCell(
     if (fault !== null) queueActionEvents(tx, null, [failedChoice({ serverId, requestId }, fault)])
     return undefined
   }
-  tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)))
+  tx.afterCommit(() => deps.cells.reserve(chosen, flavorResources(flavor)).answered())
   return { cellId: chosen, attempt: attempt + 1 }
 }
 

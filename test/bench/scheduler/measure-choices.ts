@@ -2,7 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '#common/clock.ts'
 import type { CellRequirements } from '#gateway/app/cells/cell-request.ts'
 import type { AppliedPolicy } from '#gateway/app/placement-policies/applied-policy.ts'
+import { GroupJoins } from '#gateway/app/server-groups/group-joins.ts'
 import { chooseCells } from '#gateway/app/servers/boot/choose-cells.ts'
+import { HeldRoom } from '#gateway/app/servers/boot/held-room.ts'
 import { NO_RULES, type PlacementRules } from '#gateway/db/placement-policies.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { percentile } from '../statistics.ts'
@@ -142,6 +144,7 @@ async function decide(
     random: Math.random,
     schedulingPolicy: 'filter',
     prices: PRICES,
+    groupJoins: new GroupJoins(systemClock),
   } as const
   const required: CellRequirements = {
     flavor: FLAVORS[nth % FLAVORS.length]!,
@@ -150,7 +153,9 @@ async function decide(
     ...{ cellHints: {}, policy: null, hints: {} },
     ...requirements(nth),
   }
-  const choices = await chooseCells(deps, db, required, { count, fitting: new Map() })
+  // Nothing is built, so the next request finds the room that this one is given.
+  using room = new HeldRoom(deps)
+  const choices = await chooseCells(deps, db, required, { count, fitting: new Map(), room })
   if (choices.some(({ chosen }) => (chosen === undefined) !== fails))
     throw new Error(`${name}: the sample federation does not decide as expected.`)
 }

@@ -1,6 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
+import type { CellId } from '#common/ids.ts'
 import type { Cell, Resources } from '../../../cell-client/cell.ts'
 import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
@@ -10,8 +11,12 @@ import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
 import { withServer } from '../../placement-policies/spread.ts'
+import type { HeldRoom } from './held-room.ts'
 
-type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random' | 'schedulingPolicy' | 'prices'>
+type Deps = Pick<
+  ComputeDeps,
+  'cells' | 'clock' | 'random' | 'schedulingPolicy' | 'prices' | 'groupJoins'
+>
 
 /** How long a request waits for hosts that were up a short while ago. */
 const COMING_BACK_MS = 5_000
@@ -24,6 +29,8 @@ export interface Wanted {
   readonly count: number
   /** By cell; absent: the cell was not asked, or cannot say. */
   readonly fitting: ReadonlyMap<string, number>
+  /** Afterwards it has what the choices take. */
+  readonly room: HeldRoom
 }
 
 /**
@@ -72,7 +79,7 @@ async function chooseAmong(
   {
     cells,
     required,
-    wanted: { count, fitting },
+    wanted: { count, fitting, room: held },
   }: {
     readonly cells: readonly Cell[]
     readonly required: CellRequirements
@@ -81,14 +88,22 @@ async function chooseAmong(
 ): Promise<readonly CellChoice[]> {
   const room = new Map(fitting)
   const full = new Set([...room].flatMap(([id, servers]) => (servers === 0 ? [id] : [])))
-  let request: CellRequest = { ...(await cellRequest(db, required, cells)), full }
+  const { apart: group, ...ofCells } = required
+  const read = group && (await deps.groupJoins.read(db, group.id))
+  const asked = await cellRequest(db, ofCells, cells)
+  // From here on no other request is decided: each knows what those before it took.
+  held.release()
+  const apart =
+    group && read ? { members: deps.groupJoins.members(read), maxPerHost: group.maxPerHost } : null
+  let request: CellRequest = { ...asked, full, apart }
   const sources = choiceSources(deps)
   const choices: CellChoice[] = []
-  let left = cells
+  let left = deps.cells.asReserved(cells)
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
     choices.push(choice)
     if (choice.chosen !== undefined) {
+      held.take(choice.chosen.id, flavorResources(required.flavor), group?.id)
       request = withServerIn(request, required, choice.chosen)
       const roomLeft = (room.get(choice.chosen.id) ?? Number.POSITIVE_INFINITY) - 1
       room.set(choice.chosen.id, roomLeft)
@@ -104,6 +119,7 @@ function withServerIn(before: CellRequest, { group }: CellRequirements, chosen: 
   const request = {
     ...before,
     spans: spansWith(before.spans, chosen),
+    apart: before.apart && withMember(before.apart, chosen.id),
     spread: before.spread && withServer(before.spread, chosen.id),
     use: new Map(before.use).set(
       chosen.id,
@@ -112,6 +128,14 @@ function withServerIn(before: CellRequest, { group }: CellRequirements, chosen: 
   }
   if (group === null || request.group !== null) return request
   return { ...request, group: nearGroup(group.policy, chosen.id) }
+}
+
+function withMember(
+  apart: NonNullable<CellRequest['apart']>,
+  cellId: CellId,
+): NonNullable<CellRequest['apart']> {
+  const members = new Map(apart.members).set(cellId, (apart.members.get(cellId) ?? 0) + 1)
+  return { ...apart, members }
 }
 
 /** Throws `unavailable` when every cell is unreachable. */

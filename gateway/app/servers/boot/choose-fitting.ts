@@ -9,6 +9,7 @@ import type { ComputeDeps } from '../../compute.ts'
 import type { BootImage } from '../../images/image-for-boot.ts'
 import { passedHints } from '../edit/server-remarks.ts'
 import { chooseCells } from './choose-cells.ts'
+import type { HeldRoom } from './held-room.ts'
 
 type Question = CellAsk<'placement.explain'>
 /** A decision on a thousand servers among ten thousand hosts takes less. */
@@ -23,6 +24,7 @@ export interface Several {
   readonly about: About
   readonly minCount: number
   readonly count: number
+  readonly room: HeldRoom
 }
 
 /**
@@ -33,17 +35,17 @@ export interface Several {
 export async function chooseFitting(
   deps: ComputeDeps,
   db: Executor,
-  { required, about, minCount, count }: Several,
+  { required, about, minCount, count, room }: Several,
   work: WorkContext,
 ): Promise<readonly CellChoice[]> {
   const fitting = new Map<string, number>()
   const question = { ...about, ...questionOf(required), count }
   for (;;) {
-    const choices = await chooseCells(deps, db, required, { count, fitting })
+    const choices = await chooseCells(deps, db, required, { count, fitting, room })
     const unasked = count === 1 ? [] : chosenCells(choices).filter(({ id }) => !fitting.has(id))
     if (unasked.length === 0) {
       for (const { trace } of choices) choiceMeasure.report(trace)
-      return count === 1 ? choices : asManyAsAllowed(choices, minCount)
+      return count === 1 ? choices : asManyAsAllowed(choices, minCount, room)
     }
     const answers = await Promise.all(unasked.map((cell) => fittingIn(deps, cell, question, work)))
     for (const [index, { id }] of unasked.entries()) fitting.set(id, answers[index]!)
@@ -79,10 +81,15 @@ async function fittingIn(
   }
 }
 
-function asManyAsAllowed(choices: readonly CellChoice[], minCount: number): readonly CellChoice[] {
+function asManyAsAllowed(
+  choices: readonly CellChoice[],
+  minCount: number,
+  room: HeldRoom,
+): readonly CellChoice[] {
   const refused = choices.find(({ chosen }) => chosen === undefined)
   if (refused === undefined) return choices
   const placed = choices.filter(({ chosen }) => chosen !== undefined)
   if (placed.length >= minCount) return placed
+  room.release()
   return Array.from({ length: minCount }, () => refused)
 }

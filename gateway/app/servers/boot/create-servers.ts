@@ -16,6 +16,7 @@ import { GroupPlacedElsewhere } from '../../server-groups/members.ts'
 import { newPassword } from '../acts/new-password.ts'
 import { serverIds } from '../list/server-order.ts'
 import type { Boot } from './boot.ts'
+import { HeldRoom } from './held-room.ts'
 import { keptHints } from './hints.ts'
 import { planServers } from './plan-servers.ts'
 import { refuseDisks } from './requested-disks.ts'
@@ -75,12 +76,13 @@ async function accept(
   const adminPassword = request.adminPassword ?? newPassword()
   let count = await wantedCount(boot, context, request)
   for (let tries = 1; ; tries += 1) {
-    const planned = await planServers(boot, context, request, count)
+    using room = new HeldRoom(boot.compute)
+    const planned = await planServers(boot, context, request, { count, room })
     const hints = keptHints(request.hints)
     const { userData, files } = request
     const order = { ...planned, hints, userData, files, adminPassword, key }
     try {
-      await startServers(boot.compute, context, order)
+      await startServers(boot.compute, context, order, room)
       const { reservationId } = order.servers[0]!.row
       const { securityGroups } = order.nics
       return { serverIds: serverIds(order), reservationId, adminPassword, securityGroups }

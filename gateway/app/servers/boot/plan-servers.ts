@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
 import type { GroupRecord } from '../../../db/server-groups.ts'
+import { groupApart } from '../../cells/cell-request.ts'
 import type { CellChoice } from '../../cells/choose-cell.ts'
 import { flavorForBoot } from '../../flavors/flavors.ts'
 import { type BootImage, imageForBoot, refuseLittleMemory } from '../../images/image-for-boot.ts'
@@ -19,6 +20,7 @@ import type { Boot } from './boot.ts'
 import { chooseFitting } from './choose-fitting.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
+import type { HeldRoom } from './held-room.ts'
 import { cellHints, neighbourHints, refuseUnheededHints } from './hints.ts'
 import { withMappedVolumes } from './image-mapping.ts'
 import { plannedVolumes, planVolumes, type VolumesPlan } from './plan-volumes.ts'
@@ -52,14 +54,15 @@ const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const RESERVATION_LENGTH = 8
 
 /**
- * Decides everything about `count` servers of a request, or about those that cells have hosts for, and writes nothing. Throws what Nova answers for what cannot
+ * Decides everything about `count` servers of a request, or about those that cells have hosts for, and writes nothing;
+ * `room` then has what they take. Throws what Nova answers for what cannot
  * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is unreachable.
  */
 export async function planServers(
   boot: Boot,
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,
-  count: number,
+  { count, room }: { readonly count: number; readonly room: HeldRoom },
 ): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'group' | 'promise'>> {
   const { compute, networks } = boot
   const { db } = compute
@@ -90,11 +93,17 @@ export async function planServers(
   const { projectId, userId } = context
   const policy = appliedPolicy(policies, { projectId, flavorId: flavor.id, hint })
   const { hints, minCount } = request
-  const required = { ...where, group, sameHost, cellHints: named, hints, policy }
-  const { securityGroups, needsFirewall } = nics
   const rule = group === null ? {} : { group: ruleOf(group) }
+  const apart = groupApart(rule.group)
+  const required = { ...where, group, apart, sameHost, cellHints: named, hints, policy }
+  const { securityGroups, needsFirewall } = nics
   const about = { projectId, ...neighbours, ...rule, ...(needsFirewall && { needsFirewall }) }
-  const choices = await chooseFitting(compute, db, { required, about, minCount, count }, context)
+  const choices = await chooseFitting(
+    compute,
+    db,
+    { required, about, minCount, count, room },
+    context,
+  )
   const reservationId = newReservationId()
   const common = {
     projectId,

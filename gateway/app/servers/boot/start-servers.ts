@@ -1,6 +1,5 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
-import { flavorResources } from '#common/flavor-resources.ts'
 import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../../db/idempotency-keys.ts'
@@ -20,6 +19,7 @@ import { type CreateServerParams, createServerSaga } from '../../sagas/create-se
 import { joinServerGroup, NotJoined, queueJoin } from '../../server-groups/members.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from '../list/server-order.ts'
 import { failedChoice } from './faults.ts'
+import { HeldRoom } from './held-room.ts'
 import type { NewServer } from './new-server.ts'
 import { chargeNewVolumes, recordVolumes } from './record-volumes.ts'
 import { requestedProperties } from './requested-properties.ts'
@@ -33,12 +33,13 @@ interface Begun {
 /**
  * Afterwards the servers are reserved: one commit holds all that is known of them, the first step of their building,
  * and the quota they take. Throws `over-quota`, or `conflict` when an address, port or idempotency key was taken
- * meanwhile; then nothing is kept.
+ * meanwhile; then nothing is kept. `room`: what was taken with the choices of the servers' cells.
  */
 export async function startServers(
   compute: Compute,
   work: WorkContext,
   order: ServerOrder,
+  room = new HeldRoom(compute),
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
   const forget = (serverId: string) => compute.specCache.drop(serverId)
@@ -54,12 +55,13 @@ export async function startServers(
       serverIds(order).forEach(forget)
       throw error
     })
-  for (const [index, { row }] of order.servers.entries()) {
-    const { finished } = runs[index]!
-    void finished.finally(() => forget(row.id))
-    if (row.cellId !== null)
-      compute.cells.reserve(row.cellId, flavorResources(row.flavor), finished)
-  }
+  const placed = order.servers.filter(({ row }) => row.cellId !== null)
+  room.asked(placed.map(({ row }) => row.id))
+  for (const [index, { row }] of order.servers.entries())
+    void runs[index]!.finished.finally(() => {
+      forget(row.id)
+      compute.cells.answered(row.id)
+    })
   return runs
 }
 
