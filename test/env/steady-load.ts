@@ -30,16 +30,17 @@ export interface LoadedCloud extends Pick<Cloud, 'as' | 'catalog' | 'projectId'>
 }
 
 const EVERY_MS = 100
-/** What a gap is known to. */
-const LOOK_MS = 50
-/** Of all users together: looks without such a limit would keep a small machine saturated after a fault. */
-const LOOKS_PER_S = 60
+/** What a gap is known to. One look shows all servers: users who each looked so often would saturate a small machine. */
+const LOOK_MS = 25
+/** Of a user who waits for a server that is in no list any more. */
+const GONE_LOOK_MS = 100
+/** No more are in one list. */
 const OPEN_MAX = 100
 const WAIT_LIMIT_MS = 60_000
 
 /**
- * Users who boot a server ten times a second, wait until it runs, delete it and wait until it is gone, at each gateway
- * in turn, until the load is ended. Nothing is repeated, and every answer that is none of a healthy cloud is kept.
+ * Users who boot a server ten times a second, wait until it runs, look at it, delete it and wait until it is gone, at each
+ * gateway in turn, until the load is ended. Nothing is repeated, and every answer that is none of a healthy cloud is kept.
  */
 export class SteadyLoad {
   readonly refused: Refused[] = []
@@ -49,12 +50,18 @@ export class SteadyLoad {
   readonly #boots: Boot[] = []
   readonly #open = new Set<Promise<void>>()
   readonly #users: Promise<void>
+  readonly #looks: Promise<void>
+  /** By id, as last seen. */
+  #statuses: ReadonlyMap<string, string> = new Map()
+  #looked = Promise.withResolvers<void>()
   #isOver = false
+  #isWatched = true
 
   private constructor(cloud: LoadedCloud, user: ApiClient) {
     this.#cloud = cloud
     this.#user = user
     this.#users = this.#begin()
+    this.#looks = this.#watch()
   }
 
   /** Begins once the users may have as many servers as they ask for. `proxy`: the address that they use. */
@@ -112,6 +119,8 @@ export class SteadyLoad {
     this.#isOver = true
     await this.#users
     await this.untilGone()
+    this.#isWatched = false
+    await this.#looks
   }
 
   async #begin(): Promise<void> {
@@ -136,19 +145,42 @@ export class SteadyLoad {
     )
     if (created === undefined) return
     const path = `${SERVERS}/${created.body.server.id}`
-    const isRunning = async () => {
-      const shown = await this.#call('show', [200], () => demo.get<{ server: Server }>(path))
-      const status = shown?.body.server.status
-      if (status === 'ERROR') this.#refuse('boot', JSON.stringify(shown?.body.server.fault))
-      return status === 'ACTIVE' || status === 'ERROR'
-    }
-    await this.#until(isRunning)
+    const { id } = created.body.server
+    await this.#whenSeen(id, (status) => status === 'ACTIVE' || status === 'ERROR')
     this.#boots.push({ begunAt, endedAt: this.#now() })
+    const shown = await this.#call('show', [200], () => demo.get<{ server: Server }>(path))
+    if (shown?.body.server.status === 'ERROR')
+      this.#refuse('boot', JSON.stringify(shown.body.server.fault))
     await this.#call('delete', [204], () => demo.delete(path))
-    await this.#until(async () => {
-      const shown = await this.#call('show', [200, 404], () => demo.get(path))
-      return shown?.status === 404
-    })
+    await this.#whenSeen(id, (status) => status === undefined)
+    const isGone = async () =>
+      (await this.#call('show', [200, 404], () => demo.get(path)))?.status === 404
+    const signal = AbortSignal.timeout(WAIT_LIMIT_MS)
+    while (!(await isGone())) await sleep(GONE_LOOK_MS, undefined, { signal })
+  }
+
+  /** Looks at all servers again and again. */
+  async #watch(): Promise<void> {
+    const path = `${SERVERS}/detail?limit=${OPEN_MAX}`
+    while (this.#isWatched) {
+      const seen = await this.#call('list', [200], () =>
+        this.#user.get<{ servers: readonly Server[] }>(path),
+      )
+      if (seen !== undefined)
+        this.#statuses = new Map(seen.body.servers.map(({ id, status }) => [id, status]))
+      this.#looked.resolve()
+      this.#looked = Promise.withResolvers()
+      await sleep(LOOK_MS)
+    }
+  }
+
+  /** Undefined: the server is in no list. */
+  async #whenSeen(id: string, isSo: (status: string | undefined) => boolean): Promise<void> {
+    const signal = AbortSignal.timeout(WAIT_LIMIT_MS)
+    do {
+      signal.throwIfAborted()
+      await this.#looked.promise
+    } while (!isSo(this.#statuses.get(id)))
   }
 
   /** Undefined for an answer of another status, which is kept. */
@@ -177,13 +209,5 @@ export class SteadyLoad {
 
   #now(): number {
     return performance.now() - this.#startedAt
-  }
-
-  async #until(isSo: () => Promise<boolean>): Promise<void> {
-    const signal = AbortSignal.timeout(WAIT_LIMIT_MS)
-    while (!(await isSo())) {
-      signal.throwIfAborted()
-      await sleep(Math.max(LOOK_MS, (this.#open.size * 1000) / LOOKS_PER_S))
-    }
   }
 }

@@ -42,8 +42,9 @@ function world(membersRead: readonly { cell_id: string; members: number }[] = []
   const db = { rows } as unknown as Executor
   const deps = {
     ...{ cells, clock: systemClock, groupJoins: new GroupJoins(systemClock) },
-    ...{ schedulingPolicy: 'filter', prices: undefined, random: () => 0 },
-  } as const
+    schedulingPolicy: 'filter' as const,
+    ...{ prices: undefined, random: () => 0 },
+  }
   const choose = async (apart: ServerGroupRule | undefined, room: HeldRoom, count = 1) => {
     const required: CellRequirements = {
       ...{ flavor, image, zone: null, requestedHost: null, networks: [], group: null, apart },
