@@ -99,6 +99,7 @@ function sortKeys(collection: Collection, page: ResourcePage): readonly SortColu
     column: columnOf(collection, attribute),
     isDescending: (direction === 'desc') !== isReversed,
   }))
+  if (asked.some(({ column }) => column === collection.id)) return asked
   return [...asked, { column: collection.id, isDescending: isReversed }]
 }
 

@@ -73,11 +73,23 @@ export function pageOf(
     limit: of.limit,
     marker,
     isReversed: false,
-    sort: sortOf(query, of.sortKeys).map(({ key, isDescending }) => {
+    sort: withTies(sortOf(query, of.sortKeys)).map(({ key, isDescending }) => {
       return { attribute: key, direction: isDescending ? 'desc' : 'asc' }
     }),
     filters: [...equal, ...metadataFilter(metadata)],
   }
+}
+
+/**
+ * Objects that are equal come in the order of their times and then of their ids, in the direction of the first key, as
+ * Cinder's do. No two have one id.
+ */
+function withTies(asked: readonly Sort<string>[]): readonly Sort<string>[] {
+  const isDescending = asked[0]?.isDescending ?? true
+  const isSettled = asked.some(({ key }) => key === 'id')
+  const left = isSettled ? [] : ['created_at', 'id']
+  const ties = left.filter((tie) => asked.every(({ key }) => key !== tie))
+  return [...asked, ...ties.map((key) => ({ key, isDescending }))]
 }
 
 /** The filter for each pair of a dictionary; none where there is no dictionary. Throws `invalid` for one that cannot be read. */
