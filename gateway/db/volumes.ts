@@ -1,57 +1,16 @@
-import {
-  and,
-  count,
-  eq,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  ne,
-  not,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm'
+import { and, count, eq, inArray, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
-import { columnsOf, tableLookup } from '#common/db/table-lookup.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
 import type { Volume, VolumeStatus } from '../app/volumes/volume.ts'
-import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
 import { volumes, volumeTransfers } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { addVolumeDeletedEvent, addVolumeEvent, addWrittenVolumeEvent } from './volume-events.ts'
-import { hasMetadata } from './volume-metadata.ts'
 
 type Row = typeof volumes.$inferSelect
 
 const now = sql`now(3)`
 const LONG_AGO = new Date(0)
-
-const COLLECTION: Collection = {
-  table: volumes,
-  id: volumes.id,
-  attributes: {
-    id: volumes.id,
-    name: volumes.name,
-    status: volumes.status,
-    size: volumes.sizeGb,
-    bootable: volumes.isBootable,
-    availability_zone: volumes.zone,
-    volume_type_id: volumes.typeId,
-    user_id: volumes.userId,
-    project_id: volumes.projectId,
-    created_at: volumes.createdAt,
-    updated_at: volumes.updatedAt,
-    cell_id: volumes.cellId,
-    store_name: volumes.storeName,
-  },
-  conditions: {
-    encrypted: ([isEncrypted]) =>
-      isEncrypted === true ? isNotNull(volumes.encryption) : isNull(volumes.encryption),
-    metadata: (pairs) => hasMetadata(volumes.metadata, pairs),
-  },
-}
 
 export type NewVolume = Pick<
   Volume,
@@ -90,7 +49,6 @@ export async function insertVolume(tx: Tx, volume: NewVolume): Promise<void> {
 }
 
 const BY_ID = tableLookup(volumes, 'id')
-const COLUMNS = columnsOf(volumes)
 
 /** The volume, of any project; undefined when there is none. */
 export async function findVolume(db: Executor, id: string): Promise<Volume | undefined> {
@@ -102,48 +60,6 @@ export async function findVolume(db: Executor, id: string): Promise<Volume | und
 export async function lockVolume(tx: Tx, id: string): Promise<Volume | undefined> {
   const [row] = await tx.orm.select().from(volumes).where(eq(volumes.id, id)).for('update')
   return row && fromRow(row)
-}
-
-/** A page of the volumes of a project; of all projects where that is null. Throws `invalid` for what cannot be sorted by. */
-export function listVolumes(
-  db: Executor,
-  projectId: string | null,
-  page: ResourcePage,
-): Promise<readonly Volume[]> {
-  const visible = projectId === null ? undefined : eq(volumes.projectId, projectId)
-  return readPage(db, COLLECTION, visible, page, async ({ where, orderBy, limit }) => {
-    const query = builder.select(COLUMNS.selected).from(volumes).where(where)
-    const ordered = query.orderBy(...orderBy).limit(sql.placeholder('limit'))
-    // The query builder takes longer to read the rows of a large page than the database does.
-    const rows = await db.rows<Row>(statement(ordered), { limit: BigInt(limit) })
-    return rows.map((row) => fromRow(COLUMNS.read(row)))
-  })
-}
-
-/** How many volumes of a project, or of all, the filters leave, and their GiB. */
-export async function sumVolumes(
-  db: Executor,
-  projectId: string | null,
-  filters: ResourcePage['filters'],
-): Promise<{ readonly volumes: number; readonly sizeGb: number }> {
-  const visible = projectId === null ? undefined : eq(volumes.projectId, projectId)
-  const [row] = await db.orm
-    .select({ volumes: count(), size: sql<number | string>`coalesce(sum(${volumes.sizeGb}), 0)` })
-    .from(volumes)
-    .where(matching(COLLECTION, visible, filters))
-  return { volumes: row?.volumes ?? 0, sizeGb: Number(row?.size ?? 0) }
-}
-
-/** The metadata of the volumes of a project, or of all projects. */
-export async function metadataOfVolumes(
-  db: Executor,
-  projectId: string | null,
-): Promise<readonly Volume['metadata'][]> {
-  const rows = await db.orm
-    .select({ metadata: volumes.metadata })
-    .from(volumes)
-    .where(projectId === null ? undefined : eq(volumes.projectId, projectId))
-  return rows.map(({ metadata }) => metadata)
 }
 
 /** What its user may change. */

@@ -10,14 +10,23 @@ const SLICE = 125
 export function longListOf(body: unknown): LongList | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
   for (const [name, entries] of Object.entries(body as Readonly<Record<string, unknown>>)) {
-    if (!Array.isArray(entries) || entries.length <= SLICE) continue
-    const count = Math.ceil(entries.length / SLICE)
-    const slices = Array.from({ length: count }, (_, place) => () => {
-      return entries.slice(place * SLICE, (place + 1) * SLICE) as readonly unknown[]
-    })
-    return { name, slices }
+    if (Array.isArray(entries) && entries.length > SLICE)
+      return listOf(name, entries as readonly unknown[], (entry) => entry)
   }
   return undefined
+}
+
+/** A list whose entries are made as they are written. `view` makes of one what the document describes. */
+export function listOf<T>(
+  name: string,
+  entries: readonly T[],
+  view: (entry: T) => unknown,
+): LongList {
+  const count = Math.ceil(entries.length / SLICE)
+  const slices = Array.from({ length: count }, (_, place) => () => {
+    return entries.slice(place * SLICE, (place + 1) * SLICE).map((entry) => view(entry))
+  })
+  return { name, slices }
 }
 
 /**

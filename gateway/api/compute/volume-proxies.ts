@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { typeNames } from '../../app/volumes/types.ts'
-import type { Volume } from '../../app/volumes/volume.ts'
+import type { ShownVolume } from '../../app/volumes/volume.ts'
 import { deleteVolume } from '../../app/volumes/volume-actions.ts'
 import { volumeQuery } from '../../app/volumes/volume-list.ts'
 import { attachmentsByVolume, listVolumes, showVolume } from '../../app/volumes/volumes.ts'
@@ -51,12 +51,12 @@ const deleteProxiedVolume: Handler<operations['deleteProxiedVolume']> = async (c
   return {}
 }
 
-async function oneVolume(call: Pick<Call, 'app'>, volume: Volume) {
+async function oneVolume(call: Pick<Call, 'app'>, volume: ShownVolume) {
   const [view] = await viewsOf(call, [volume])
   return { body: { volume: view! } }
 }
 
-async function viewsOf({ app }: Pick<Call, 'app'>, volumes: readonly Volume[]) {
+async function viewsOf({ app }: Pick<Call, 'app'>, volumes: readonly ShownVolume[]) {
   const types = volumes.flatMap(({ typeId }) => typeId ?? [])
   const [names, attachments] = await Promise.all([
     typeNames(app.db, types),
@@ -67,7 +67,7 @@ async function viewsOf({ app }: Pick<Call, 'app'>, volumes: readonly Volume[]) {
 
 /** As nova/api/openstack/compute/volumes.py shows a volume: one that is not attached has an empty attachment. */
 function proxiedView(
-  volume: Volume,
+  volume: ShownVolume,
   typeNamesById: ReadonlyMap<string, string>,
   attachments: readonly VolumeAttachment[],
 ) {

@@ -23,8 +23,9 @@ import {
 } from '../../app/volumes/volumes.ts'
 import type { Answer, Call, Handler } from '../../http/operation.ts'
 import { nextPage, pageLimit } from '../../http/pagination.ts'
+import { listOf } from '../../http/write-list.ts'
 import { isSince } from '../../views/since.ts'
-import { volumeSummary, volumeUploadView, volumeView } from '../../views/volume/volume.ts'
+import { volumeSummarizer, volumeUploadView, volumeViewer } from '../../views/volume/volume.ts'
 import { viewParts } from './view-parts.ts'
 
 type CreateBody = Call<operations['createVolume']>['body']
@@ -46,13 +47,13 @@ async function pageOf(call: Call<List> | Call<ListDetail>) {
 
 const list: Handler<List> = async (call) => {
   const { page, ...rest } = await pageOf(call)
-  return { body: { volumes: page.map((volume) => volumeSummary(volume, call)), ...rest } }
+  return { body: { volumes: page.map(volumeSummarizer(call.links)), ...rest } }
 }
 
 const listDetail: Handler<ListDetail> = async (call) => {
   const { page, ...rest } = await pageOf(call)
-  const parts = await viewParts(call, page)
-  return { body: { volumes: page.map((each) => volumeView(each, call.context, parts)), ...rest } }
+  const view = volumeViewer(call.context, await viewParts(call, page))
+  return { body: { volumes: [], ...rest }, list: listOf('volumes', page, view) }
 }
 
 const summary: Handler<operations['showVolumeSummary']> = async ({ app, context, query }) => {
@@ -239,7 +240,8 @@ async function oneVolume(
   call: Pick<Call, 'app' | 'context' | 'links'>,
   volume: Volume,
 ): Promise<Answer<operations['showVolume']>> {
-  return { body: { volume: volumeView(volume, call.context, await viewParts(call, [volume])) } }
+  const view = volumeViewer(call.context, await viewParts(call, [volume]))
+  return { body: { volume: view(volume) } }
 }
 
 /** What openapi/volume/volumes.yaml describes. */

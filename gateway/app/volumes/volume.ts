@@ -76,6 +76,32 @@ export interface Volume {
   readonly updatedAt: Date | null
 }
 
+/** What lists and views show of a volume, to users and to operators. */
+export type ShownVolume = Pick<
+  Volume,
+  | 'id'
+  | 'projectId'
+  | 'userId'
+  | 'name'
+  | 'description'
+  | 'metadata'
+  | 'typeId'
+  | 'zone'
+  | 'sizeGb'
+  | 'status'
+  | 'isBootable'
+  | 'encryption'
+  | 'isMultiattach'
+  | 'isReadOnly'
+  | 'source'
+  | 'imageMetadata'
+  | 'cellId'
+  | 'storeName'
+  | 'fault'
+  | 'createdAt'
+  | 'updatedAt'
+>
+
 /** Cinder's word for the state of a cell's volume. */
 export function statusOf(state: VolumeState): VolumeStatus {
   return state === 'error-deleting' ? 'error_deleting' : state

@@ -2,18 +2,16 @@ import { Failure } from '#common/errors.ts'
 import { HOLDING } from '../../db/held-volumes.ts'
 import { attachmentsOfVolumes, type VolumeAttachment } from '../../db/volume-attachments.ts'
 import {
-  editVolume,
-  findVolume,
   listVolumes as listRows,
   metadataOfVolumes,
   sumVolumes as sumRows,
-  type VolumeEdit,
-} from '../../db/volumes.ts'
+} from '../../db/volume-list.ts'
+import { editVolume, findVolume, type VolumeEdit } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { retryStale } from '../retry-stale.ts'
 import type { ProjectsPage } from './list-query.ts'
-import type { Volume } from './volume.ts'
+import type { ShownVolume, Volume } from './volume.ts'
 
 /** The volume. Throws `not-found` when there is none that the requester may see. */
 export async function showVolume(
@@ -31,7 +29,7 @@ export function listVolumes(
   { db }: Pick<ComputeDeps, 'db'>,
   context: Pick<RequestContext, 'projectId' | 'isAdmin'>,
   { allTenants, ...page }: ProjectsPage,
-): Promise<readonly Volume[]> {
+): Promise<readonly ShownVolume[]> {
   return listRows(db, ownerOf(context, allTenants), page)
 }
 
@@ -60,7 +58,7 @@ export async function volumeMetadata(
 /** The attachments of some volumes, by volume. Most volumes that are shown have none, which their status tells. */
 export async function attachmentsByVolume(
   { db }: Pick<ComputeDeps, 'db'>,
-  volumes: readonly Volume[],
+  volumes: readonly Pick<Volume, 'id' | 'status'>[],
 ): Promise<ReadonlyMap<string, readonly VolumeAttachment[]>> {
   const held = volumes.filter(({ status }) => status !== 'available' && HOLDING.has(status))
   const attachments = await attachmentsOfVolumes(
