@@ -50,6 +50,16 @@ export async function rowsOfIds<T>(
 /** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
 export const ROWS_MAX = 125
 
+const ID_NAMES = Array.from({ length: ROWS_MAX }, (_, nth) => `id${nth}`)
+
+/** Where the ids of a slice stand in a statement that is built once. */
+export const SLICE_OF_IDS = ID_NAMES.map((name) => sql.placeholder(name))
+
+/** The values of `SLICE_OF_IDS`: repeated, so that the statement is the same for any number of ids. */
+export function sliceOfIds(ids: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(ID_NAMES.map((name, nth) => [name, ids[nth % ids.length]]))
+}
+
 /** The first `limit` items, or all, read in slices; `read` gets the last item of the slice before. */
 export async function inSlices<T>(
   limit: number,

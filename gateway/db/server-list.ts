@@ -4,7 +4,16 @@ import type { Executor } from '#common/db/database.ts'
 import { SharedReads } from '#common/db/shared-reads.ts'
 import { builder, type Statement, statement } from '#common/db/statement.ts'
 import type { ServerRecord } from '../app/servers/list/server-record.ts'
-import { after, inSlices, orderOf, ROWS_MAX, rowsOfIds, type SortColumn } from './keyset.ts'
+import {
+  after,
+  inSlices,
+  orderOf,
+  ROWS_MAX,
+  rowsOfIds,
+  SLICE_OF_IDS,
+  type SortColumn,
+  sliceOfIds,
+} from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {
   isNotSoft,
@@ -166,7 +175,6 @@ async function readPage<Row>(
 
 /** By the names of their texts. */
 const BY_IDS = new Map<string, Statement>()
-const ID_NAMES = Array.from({ length: ROWS_MAX }, (_, nth) => `id${nth}`)
 
 function rowsById(
   db: Executor,
@@ -176,16 +184,11 @@ function rowsById(
   const key = texts.join()
   const known = BY_IDS.get(key) ?? byIds(texts)
   BY_IDS.set(key, known)
-  // Repeated, so that the statement is the same for any number of ids.
-  const values = ID_NAMES.map((name, nth) => [name, ids[nth % ids.length]])
-  return db.rows(known, Object.fromEntries(values))
+  return db.rows(known, sliceOfIds(ids))
 }
 
 function byIds(texts: readonly ServerTextField[]): Statement {
-  const ofIds = inArray(
-    serverIndex.serverId,
-    ID_NAMES.map((name) => sql.placeholder(name)),
-  )
+  const ofIds = inArray(serverIndex.serverId, SLICE_OF_IDS)
   return statement(builder.select(columnsWith(texts)).from(serverIndex).where(ofIds))
 }
 

@@ -1,8 +1,10 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, type Placeholder, sql } from 'drizzle-orm'
+import type { MySqlColumn } from 'drizzle-orm/mysql-core'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
-import { tableLookup } from '#common/db/table-lookup.ts'
+import { columnsOf, tableLookup } from '#common/db/table-lookup.ts'
 import type { AttachmentId, InstanceId, VolumeId } from '#common/ids.ts'
+import { rowsOfIds, SLICE_OF_IDS, sliceOfIds } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import { volumeAttachments } from './schema/volumes.ts'
 
@@ -22,6 +24,8 @@ export interface VolumeAttachment {
   readonly isRoot: boolean
   readonly createdAt: Date
 }
+
+type Row = typeof volumeAttachments.$inferSelect
 
 const p = sql.placeholder
 
@@ -97,22 +101,31 @@ export async function findAttachment(
   return row && attachmentOf(row)
 }
 
-/** The attachments of some servers, the oldest first. */
-export async function attachmentsOfServers(
-  db: Executor,
-  serverIds: readonly string[],
-): Promise<readonly VolumeAttachment[]> {
-  if (serverIds.length === 0) return []
-  return rowsWhere(db, inArray(volumeAttachments.serverId, [...serverIds]))
-}
+/** The attachments of some servers, the oldest first of each. */
+export const attachmentsOfServers = attachmentsOf(volumeAttachments.serverId)
 
-/** The attachments of some volumes, the oldest first. */
-export async function attachmentsOfVolumes(
-  db: Executor,
-  volumeIds: readonly string[],
-): Promise<readonly VolumeAttachment[]> {
-  if (volumeIds.length === 0) return []
-  return rowsWhere(db, inArray(volumeAttachments.volumeId, [...volumeIds]))
+/** The attachments of some volumes, the oldest first of each. */
+export const attachmentsOfVolumes = attachmentsOf(volumeAttachments.volumeId)
+
+/** By statements that are built once: most ask for those of one server or volume, and lists for those of many. */
+function attachmentsOf(column: MySqlColumn) {
+  const { selected, read } = columnsOf(volumeAttachments)
+  const { createdAt, id: byId } = volumeAttachments
+  const having = (ids: readonly Placeholder[]) => {
+    const found = builder
+      .select(selected)
+      .from(volumeAttachments)
+      .where(inArray(column, [...ids]))
+    return statement(found.orderBy(asc(createdAt), asc(byId)))
+  }
+  const ofOne = having([p('id')])
+  const ofMany = having(SLICE_OF_IDS)
+  const rowsOf = (db: Executor, ids: readonly string[]) =>
+    ids.length === 1 ? db.rows<Row>(ofOne, { id: ids[0] }) : db.rows<Row>(ofMany, sliceOfIds(ids))
+  return (db: Executor, ids: readonly string[]): Promise<readonly VolumeAttachment[]> =>
+    rowsOfIds(ids, async (slice) => {
+      return (await rowsOf(db, slice)).map((row) => attachmentOf(read(row)))
+    })
 }
 
 /** The host has given the volume to the guest, as this device if it said so. */
@@ -158,21 +171,8 @@ export function queueServerVolumes(tx: Tx, serverId: string): void {
   tx.queue(SHOW_SERVER, { serverId })
 }
 
-async function rowsWhere(
-  db: Executor,
-  condition: ReturnType<typeof inArray>,
-): Promise<readonly VolumeAttachment[]> {
-  const { createdAt, id } = volumeAttachments
-  const rows = await db.orm
-    .select()
-    .from(volumeAttachments)
-    .where(condition)
-    .orderBy(asc(createdAt), asc(id))
-  return rows.map(attachmentOf)
-}
-
 /** The attachment that a row describes. */
-export function attachmentOf(row: typeof volumeAttachments.$inferSelect): VolumeAttachment {
+export function attachmentOf(row: Row): VolumeAttachment {
   return {
     ...row,
     id: row.id as AttachmentId,
