@@ -28,6 +28,7 @@ import { deleteVolumeSnapshotSaga } from './conductor/sagas/delete-volume-snapsh
 import { extendVolumeSaga } from './conductor/sagas/extend-volume.ts'
 import { changeEncryptionSaga, migrateVolumeSaga } from './conductor/sagas/migrate-volume.ts'
 import { moveSaga } from './conductor/sagas/move.ts'
+import { reimageVolumeSaga } from './conductor/sagas/reimage-volume.ts'
 import { revertVolumeSaga } from './conductor/sagas/revert-volume.ts'
 import { uploadVolumeSaga } from './conductor/sagas/upload-volume.ts'
 import type { CellConfig } from './config.ts'
@@ -176,6 +177,7 @@ export const CELL_SAGAS = [
   deleteVolumeSnapshotSaga,
   extendVolumeSaga,
   uploadVolumeSaga,
+  reimageVolumeSaga,
   revertVolumeSaga,
   migrateVolumeSaga,
   changeEncryptionSaga,

@@ -45,6 +45,7 @@ import {
   volumeCreate,
   volumeDelete,
   volumeExtend,
+  volumeReimage,
   volumeRevert,
   volumeUpload,
 } from './handlers/volume.ts'
@@ -102,6 +103,7 @@ const HANDLERS: Handlers = {
   'volume.upload': volumeUpload,
   'volume.box-key': volumeBoxKey,
   'volume.revert': volumeRevert,
+  'volume.reimage': volumeReimage,
   'volume.migrate': volumeMigrate,
   'volume.change-encryption': volumeChangeEncryption,
   'snapshot.volumes': snapshotVolumes,

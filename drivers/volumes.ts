@@ -47,6 +47,12 @@ export interface Volumes {
    * finds no room.
    */
   revert(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the volume has the content of the image, and its size still; behind the image's end there are zeros, and noise
+   * where it is encrypted. A failure leaves it as it was, or no guest gets it until a repeat has made it whole. Throws `invalid`
+   * for an image that is larger, `conflict` while a guest has the volume, and `not-found`.
+   */
+  reimage(volume: VolumeRef, image: VolumeImage, signal: AbortSignal): Promise<void>
   /** Afterwards the snapshot is gone; volumes that were made from it keep their content. */
   destroySnapshot(volume: VolumeRef, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**

@@ -1337,6 +1337,24 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/volumes/{volume_id}/action#os-reimage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["reimageVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/volumes/{volume_id}/action#os-volume_upload_image": {
         readonly parameters: {
             readonly query?: never;
@@ -5441,6 +5459,40 @@ export interface operations {
                          * @description The newest snapshot of the volume.
                          */
                         readonly snapshot_id: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly reimageVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: components["parameters"]["volumeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-reimage": {
+                        /**
+                         * Format: uuid
+                         * @description An image that is no larger than the volume, which is to be available.
+                         */
+                        readonly image_id: string;
+                        /** @description No volume is reserved. */
+                        readonly reimage_reserved?: boolean;
                     };
                 };
             };

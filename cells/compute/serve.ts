@@ -35,6 +35,7 @@ import {
   exportVolume,
   extendVolume,
   packVolume,
+  reimageVolume,
   revertVolume,
   snapshotVolume,
 } from './volumes/volume-work.ts'
@@ -62,6 +63,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'volume-extend': (ask) => extendVolume(compute, ask),
     'volume-export': (ask) => exportVolume(compute, ask),
     'volume-revert': (ask) => revertVolume(compute, ask),
+    'volume-reimage': (ask) => reimageVolume(compute, ask),
     'volume-snapshot': (ask) => snapshotVolume(compute, ask),
     'volume-destroy-snapshot': (ask) => destroyVolumeSnapshot(compute, ask),
     'volume-pack': (ask) => packVolume(compute, ask),

@@ -21,6 +21,7 @@ type WorkOperation =
   | 'volume-export'
   | 'volume-pack'
   | 'volume-revert'
+  | 'volume-reimage'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'
   | 'volume-attach'

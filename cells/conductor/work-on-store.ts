@@ -10,6 +10,7 @@ export type StoreOperation =
   | 'volume-export'
   | 'volume-pack'
   | 'volume-revert'
+  | 'volume-reimage'
   | 'volume-snapshot'
   | 'volume-destroy-snapshot'
 

@@ -23,6 +23,7 @@ import {
 } from '../conductor/sagas/create-volume.ts'
 import { deleteVolumeSaga, deletingVolume } from '../conductor/sagas/delete-volume.ts'
 import { extending, extendVolumeSaga } from '../conductor/sagas/extend-volume.ts'
+import { reimageVolumeSaga } from '../conductor/sagas/reimage-volume.ts'
 import { revertVolumeSaga } from '../conductor/sagas/revert-volume.ts'
 import { sealedTarget, uploadVolumeSaga } from '../conductor/sagas/upload-volume.ts'
 import { atWork, type VolumeTaskParams } from '../conductor/sagas/volume-task.ts'
@@ -39,7 +40,7 @@ import {
   type VolumePlace,
 } from '../volumes/choose-store.ts'
 import { hostOfServer } from '../volumes/host-of-volume.ts'
-import { type Found, findSource } from '../volumes/source.ts'
+import { type Found, findSource, sealedImageOf } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
 import {
@@ -305,6 +306,16 @@ export function volumeRevert(
 ): Promise<CellAnswer<'volume.revert'>> {
   const order = { snapshotId: snapshotId as VolumeSnapshotId }
   return begin(cell, operation, { saga: revertVolumeSaga, state: 'reverting', order, work })
+}
+
+/** Afterwards the volume is being given the content of an image. Throws `conflict` in a state that forbids it. */
+export function volumeReimage(
+  cell: Cell,
+  { operation, image }: CellAsk<'volume.reimage'>,
+  work: WorkContext,
+): Promise<CellAnswer<'volume.reimage'>> {
+  const order = { imageId: image.id, sealedImage: sealedImageOf(cell.conductor, image) }
+  return begin(cell, operation, { saga: reimageVolumeSaga, state: 'downloading', order, work })
 }
 
 /** Afterwards a host is at work on the available volume. Throws `conflict` in another state. */

@@ -31,13 +31,29 @@ export type FoundSource = Found | { readonly outcome: 'refused'; readonly reason
 
 const SEALED_FOR = 'image of a volume'
 
-/** The same as hosts get it. */
-export function contentForHost(
+/** The image with its ticket, as the log of a saga may have it. */
+export function sealedImageOf(
   { secrets }: Pick<Conductor, 'secrets'>,
+  image: ImageOfVolume,
+): string {
+  return secrets.seal(JSON.stringify(image), SEALED_FOR)
+}
+
+/** The same as hosts get it. */
+export function imageForHost(
+  { secrets }: Pick<Conductor, 'secrets'>,
+  sealedImage: string,
+): ImageOfVolume {
+  return JSON.parse(secrets.open(sealedImage, SEALED_FOR)) as ImageOfVolume
+}
+
+/** Content as hosts get it. */
+export function contentForHost(
+  conductor: Pick<Conductor, 'secrets'>,
   content: VolumeContent,
 ): ContentForHost {
   if ('volumeId' in content) return content
-  const image = JSON.parse(secrets.open(content.sealedImage, SEALED_FOR)) as ImageOfVolume
+  const image = imageForHost(conductor, content.sealedImage)
   return content.isEncrypted === true ? { sealedImage: image } : { image }
 }
 
@@ -48,7 +64,7 @@ export async function findSource(
 ): Promise<FoundSource> {
   if (source === undefined) return { outcome: 'found', source, sourceStoreId: null, hostId: null }
   if (source.kind === 'image' || source.kind === 'sealed-image') {
-    const sealedImage = secrets.seal(JSON.stringify(source.image), SEALED_FOR)
+    const sealedImage = sealedImageOf({ secrets }, source.image)
     const isEncrypted = source.kind === 'sealed-image' && ({ isEncrypted: true } as const)
     const content = { sealedImage, ...isEncrypted }
     return { outcome: 'found', source: content, sourceStoreId: null, hostId: null }

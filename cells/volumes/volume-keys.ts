@@ -101,6 +101,7 @@ const NEEDS: { readonly [O in HostOperation]?: (asked: Ask<O>) => Need | undefin
   },
   'volume-pack': ({ operation, encryption }) =>
     encryption && { volumes: [operation.volumeId], server: null },
+  'volume-reimage': ({ operation }) => ({ volumes: [operation.volumeId], server: null }),
   'volume-snapshot': ({ operation }) => ({ volumes: [operation.volumeId], server: null }),
   'volume-attach': ({ operation, attachment }) => {
     return { volumes: [attachment.volumeId], server: operation.serverId }

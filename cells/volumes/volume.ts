@@ -16,7 +16,7 @@ export interface Volume {
   readonly hostId: HostId
   readonly zone: string
   readonly fault: string | null
-  /** The image whose content the last rebuild of its server gave it; null: none was. */
+  /** The image whose content it was given last, after it was made; null: none was. */
   readonly imageId: string | null
   /** The saga that is changing it; null when none is. */
   readonly sagaId: SagaId | null

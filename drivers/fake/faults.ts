@@ -60,6 +60,7 @@ const FAULTY_METHODS = [
   'snapshotVolume',
   'exportVolume',
   'revertVolume',
+  'reimageVolume',
   'destroyVolumeSnapshot',
   'packVolume',
   'readVolumeCopy',

@@ -14,7 +14,7 @@ export function fakeRebuild(host: FakeHost): Rebuild {
         const before = host.guests.get(spec.id)
         const root = rootVolumeOf(before)
         if (root !== undefined && reimages)
-          host.volumeFolder?.reimage(root.id, root.attachmentId, spec.image)
+          host.volumeFolder?.reimage(root.id, spec.image, root.attachmentId)
         const hardware = { ...hardwareOf(spec), macAddresses: before.hardware.macAddresses }
         const guest = { ...before, displayName, hardware, image: spec.image.name }
         const from = root === undefined || reimages ? `image ${spec.image.name}` : 'its volume'

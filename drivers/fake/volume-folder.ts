@@ -159,13 +159,13 @@ export class VolumeFolder {
   }
 
   /**
-   * There is no content to change. Throws `not-found`; `conflict` while another guest has the volume open, and for an encrypted
-   * one without its key; `invalid` for an image that is larger.
+   * There is no content to change. Throws `not-found`; `conflict` while a guest has the volume open but by the attachment, and
+   * for an encrypted one without its key; `invalid` for an image that is larger.
    */
   reimage(
     id: VolumeId,
-    attachment: AttachmentId,
     image: Pick<ImageFile, 'id' | 'sizeBytes'>,
+    attachment?: AttachmentId,
   ): void {
     const { bytes } = this.get(id)
     this.unlock(id)

@@ -49,6 +49,8 @@ export function fakeVolumes(host: FakeHost, folder: VolumeFolder): Volumes {
       ),
     revert: (volume, snapshot, signal) =>
       onVolume('revertVolume', volume, signal, () => folder.revert(volume.id, snapshot)),
+    reimage: (volume, image, signal) =>
+      onVolume('reimageVolume', volume, signal, () => folder.reimage(volume.id, image)),
     destroySnapshot: (volume, snapshot, signal) =>
       onVolume('destroyVolumeSnapshot', volume, signal, () =>
         folder.removeSnapshot(volume.id, snapshot),

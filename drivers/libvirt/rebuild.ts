@@ -9,7 +9,7 @@ import { cutPower } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import type { DomainRef } from './rpc/refs.ts'
 import { createOtherDisks, hideFiles } from './spawn.ts'
-import { reimageRoot, reimaging } from './volumes/reimage-root.ts'
+import { reimageRoot, reimaging } from './volumes/reimage.ts'
 import type { AttachedVolume } from './volumes/volume-device.ts'
 
 /** Makes instances again from an image. */

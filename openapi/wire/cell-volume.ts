@@ -45,24 +45,20 @@ export const StoreSummary = Type.Object({
 })
 export type StoreSummary = Static<typeof StoreSummary>
 
+/** The content of an image. */
+const SourceImage = Type.Object({
+  ...Type.Omit(ImageFile, ['cache']).properties,
+  diskFormat: Type.String(),
+  ...ImageLabels,
+})
+
 /** What a volume's content is made from: an image, or what the cell that is asked has. */
 export const VolumeSource = Type.Union([
-  Type.Object({
-    kind: Type.Literal('image'),
-    image: Type.Object({
-      ...Type.Omit(ImageFile, ['cache']).properties,
-      diskFormat: Type.String(),
-      ...ImageLabels,
-    }),
-  }),
+  Type.Object({ kind: Type.Literal('image'), image: SourceImage }),
   /** The encrypted content of the volume itself, from another cell, with the key that opens it, sealed for this one. */
   Type.Object({
     kind: Type.Literal('sealed-image'),
-    image: Type.Object({
-      ...Type.Omit(ImageFile, ['cache']).properties,
-      diskFormat: Type.String(),
-      ...ImageLabels,
-    }),
+    image: SourceImage,
     sealedKey: Type.String(),
   }),
   Type.Object({
@@ -111,7 +107,7 @@ export const VOLUME_STATES = [
   'extending',
   'uploading',
   'reverting',
-  /** Its server is being rebuilt, which gives it the content of an image. */
+  /** It is being given the content of an image, for itself or while its server is rebuilt. */
   'downloading',
   'deleting',
   'error',
@@ -131,7 +127,7 @@ export const VolumeView = Type.Object({
   zone: Type.String(),
   /** The reason for its last failed change, for operators; null: none failed since one succeeded. */
   fault: Nullable(Type.String()),
-  /** The image whose content the last rebuild of a server that starts from it gave it; absent: none was. */
+  /** The image whose content it was given last, after it was made; absent: none was. */
   imageId: Type.Optional(Uuid),
   updatedAt: Time,
 })
@@ -233,6 +229,14 @@ export const VOLUME_OPERATIONS = {
    */
   'volume.revert': {
     ask: Type.Object({ operation: VolumeAttemptRef, snapshotId: Uuid }),
+    answer: Type.Object({ view: VolumeView }),
+  },
+  /**
+   * Afterwards the volume is being given the content of an image, and keeps its size; it is `available` again once that is over,
+   * with the reason as its fault if it failed. Throws `conflict` in a state that forbids it.
+   */
+  'volume.reimage': {
+    ask: Type.Object({ operation: VolumeAttemptRef, image: SourceImage }),
     answer: Type.Object({ view: VolumeView }),
   },
   /**

@@ -57,10 +57,12 @@ export type VolumeKeys = Static<typeof VolumeKeys>
 export const VolumeOperationRef = Type.Object({ id: Uuid, store: StoreId, volumeId: Uuid })
 export type VolumeOperationRef = Static<typeof VolumeOperationRef>
 
+const ImageContent = Type.Object({
+  image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String(), ...ImageLabels }),
+})
+
 export const VolumeSource = Type.Union([
-  Type.Object({
-    image: Type.Object({ ...ImageFile.properties, diskFormat: Type.String(), ...ImageLabels }),
-  }),
+  ImageContent,
   /** The encrypted content of the volume itself, which its own key opens. */
   Type.Object({
     sealedImage: Type.Object({
@@ -94,6 +96,13 @@ export const VolumeExtend = Type.Object({ operation: VolumeOperationRef, bytes: 
 export const VolumeSnapshot = Type.Object({
   operation: VolumeOperationRef,
   snapshotId: Uuid,
+  keys: VolumeKeys,
+})
+
+/** The volume gets the content of an image. */
+export const VolumeReimage = Type.Object({
+  operation: VolumeOperationRef,
+  from: ImageContent,
   keys: VolumeKeys,
 })
 

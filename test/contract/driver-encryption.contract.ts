@@ -136,6 +136,25 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect(bytes.includes(Buffer.alloc(512, 0x77))).toBe(false)
     })
 
+    test('an image becomes the content of one under its own key, if it has the key', async () => {
+      if (!world.store.encrypts || isShort()) return
+      const { harness } = world
+      const volume = await newEncrypted(keyFor('a'))
+      await harness.sealed?.put(volume, keyFor('a'), 0x5a)
+      const filled = Buffer.alloc(world.unit / 2, 0x77)
+      const image = harness.sealed === undefined ? harness.image : harness.shelve(filled, 'raw')
+      const reimage = () => volumes().reimage(volume, image, signal())
+
+      await refused(reimage(), 'conflict')
+      expect(await harness.sealed?.has(volume, keyFor('a'), 0x5a)).toBe(harness.sealed && true)
+      await withKeys([[volume, keyFor('a')]], reimage)
+
+      expect(await reportOf(volume)).toMatchObject({ bytes: world.unit })
+      if (harness.sealed === undefined) return
+      expect(await harness.sealed.has(volume, keyFor('a'), 0x77)).toBe(true)
+      expect((await harness.sealed.raw(volume)).includes(Buffer.alloc(512, 0x77))).toBe(false)
+    })
+
     test('a guest gets it, and starts with it, only while its key is held', async () => {
       if (!world.store.encrypts) return
       const volume = await newEncrypted(keyFor('a'))

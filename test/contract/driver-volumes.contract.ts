@@ -3,6 +3,7 @@ import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { driverAttachmentsContract } from './driver-attachments.contract.ts'
 import { driverCarryContract } from './driver-carry.contract.ts'
 import { driverEncryptionContract } from './driver-encryption.contract.ts'
+import { driverReimageContract } from './driver-reimage.contract.ts'
 import { driverSwapContract } from './driver-swap.contract.ts'
 import { bytesOf, type VolumesHarness, volumesWorld } from './volumes-world.ts'
 
@@ -246,6 +247,7 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
       })
     })
 
+    driverReimageContract(world)
     driverAttachmentsContract(world)
     driverEncryptionContract(world)
     driverCarryContract(world)

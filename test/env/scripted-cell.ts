@@ -245,6 +245,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'volume.box-key':
       case 'volume.upload':
       case 'volume.revert':
+      case 'volume.reimage':
       case 'volume.migrate':
       case 'volume.change-encryption':
       case 'volume-snapshot.create':

@@ -15,6 +15,7 @@ import { createVolumeSnapshotSaga } from '#gateway/app/sagas/create-volume-snaps
 import { deleteVolumeSaga } from '#gateway/app/sagas/delete-volume.ts'
 import { deleteVolumeSnapshotSaga } from '#gateway/app/sagas/delete-volume-snapshot.ts'
 import { extendVolumeSaga } from '#gateway/app/sagas/extend-volume.ts'
+import { reimageVolumeSaga } from '#gateway/app/sagas/reimage-volume.ts'
 import { revertVolumeSaga } from '#gateway/app/sagas/revert-volume.ts'
 import { uploadVolumeSaga } from '#gateway/app/sagas/upload-volume.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
@@ -44,6 +45,9 @@ beforeAll(async () => {
     'volume.extend': ({ operation, sizeGb }) => ({ view: view(operation.volumeId, 4, sizeGb) }),
     'volume.upload': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
     'volume.revert': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
+    'volume.reimage': ({ operation, image: { id: imageId } }) => ({
+      view: { ...view(operation.volumeId, 4, 3), imageId },
+    }),
     'volume.delete': () => ({ outcome: 'deleted' }),
     'volume-snapshot.create': ({ operation: { snapshotId } }) => {
       const made = { snapshotId, version: 2, state: 'available', sizeGb: 3 } as const
@@ -215,6 +219,27 @@ test.each(labelled(trialsOf(revertVolumeSaga)))(
 
     const volume = await findVolume(env.db, volumeId)
     expect(volume).toMatchObject({ status: 'available', sagaId: null, sizeGb: 3 })
+  },
+)
+
+test.each(labelled(trialsOf(reimageVolumeSaga)))(
+  'reimage-volume that %s leaves the volume available, with what it says of its content',
+  async (_label, { saga, ends }) => {
+    const volumeId = await createdVolume()
+    const id = newId<string>()
+    const labels = { name: 'image', minDiskGb: 1, minRamMb: 0, properties: {} }
+    const image = { id, sizeBytes: 1, sha256: '0'.repeat(64), diskFormat: 'raw', ...labels }
+    const imageMetadata = { image_id: id }
+    const params = { volumeId, operationId: newId<string>(), image, imageMetadata }
+
+    expect(await run(saga, volumeId, params)).toBe(ends)
+
+    const volume = await findVolume(env.db, volumeId)
+    expect(volume).toMatchObject({
+      ...{ status: 'available', sagaId: null, nextImageMetadata: null },
+      imageMetadata: ends === 'done' ? imageMetadata : null,
+      isBootable: ends === 'done',
+    })
   },
 )
 

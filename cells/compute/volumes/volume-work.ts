@@ -90,6 +90,19 @@ export function revertVolume(
   )
 }
 
+/** Afterwards the volume has the content of the image. */
+export function reimageVolume(
+  compute: Compute,
+  { operation, from, keys }: Ask<'volume-reimage'>,
+): Promise<HostAnswer> {
+  const image = { ...from.image, id: from.image.id as ImageId }
+  return workOn(compute, operation, RANKS.ordinary, (volumes, ref, signal) =>
+    withKeys(compute.driver, { keys, holder: operation.id }, signal, () =>
+      volumes.reimage(ref, image, signal),
+    ),
+  )
+}
+
 /** Afterwards the snapshot is gone. */
 export function destroyVolumeSnapshot(
   compute: Compute,

@@ -42,16 +42,19 @@ export function markStep<P extends VolumeTaskParams>(
   }
 }
 
-/** The last step, after that of the host, which is named `work`. */
+/** The last step, after that of the host, which is named `work`. `made`: what else the volume is if that is done. */
 export function finishStep<P extends VolumeTaskParams>(
   state: VolumeState,
+  made: (params: P) => Partial<Pick<Volume, 'imageId'>> = () => ({}),
 ): LocalStep<Conductor, P> {
   return {
     kind: 'local',
     name: 'finish',
     run: async (tx, call) => {
       const { params, sagaId, output } = call
-      await end(tx, call, atWork(params, state, sagaId), output<VolumeDone>('work')!)
+      const done = output<VolumeDone>('work')!
+      const change = done.outcome === 'done' ? made(params) : {}
+      await end(tx, call, atWork(params, state, sagaId), done, change)
       return null
     },
     forwardOnly: true,
@@ -65,9 +68,11 @@ async function end(
   { deps, work }: Pick<StepCall<Conductor, VolumeTaskParams>, 'deps' | 'work'>,
   seen: Volume,
   done: VolumeDone,
+  made: Partial<Pick<Volume, 'imageId'>> = {},
 ): Promise<void> {
   const to: Volume = {
     ...seen,
+    ...made,
     version: seen.version + 1,
     state: 'available',
     fault: done.outcome === 'failed' ? done.reason : null,

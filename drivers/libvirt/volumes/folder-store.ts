@@ -2,15 +2,14 @@ import { chmod, open, rename, truncate } from 'node:fs/promises'
 import { isFailure } from '#common/errors.ts'
 import type { VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import { storageFailure } from '../../storage-failure.ts'
-import type { VolumeImage, VolumeSpec } from '../../volumes.ts'
+import type { VolumeSpec } from '../../volumes.ts'
 import type { LibvirtHost } from '../host.ts'
 import { SECRET_MODE } from '../spawn.ts'
 import { readLuksHeader } from './encryption/luks-file.ts'
 import { refuseLocked } from './openers.ts'
 import type { FolderStore } from './pools.ts'
-import { inSectors, tooLarge, type VolumeStore } from './store.ts'
+import { inSectors, type StoreReimage, tooLarge, type VolumeStore } from './store.ts'
 import { copySnapshot, fillVolume, giveContent, keepContent } from './volume-content.ts'
-import type { AttachedVolume } from './volume-device.ts'
 import {
   findVolumeFile,
   listVolumeFiles,
@@ -57,7 +56,7 @@ export function folderStore(host: LibvirtHost, store: FolderStore): VolumeStore 
     removeSnapshot: (id, snapshot) => removeFile(snapshotPath(store, owner, id, snapshot)),
     copyTo: (to, id, signal) => giveContent(host, store, id, to, signal),
     revert: (id, snapshot, signal) => revert(host, store, { id, snapshot }, signal),
-    reimage: (volume, image, signal) => reimage(host, store, { volume, image }, signal),
+    reimage: (wanted, signal) => reimage(host, store, wanted, signal),
     refuseOpen: async (id, signal) => refuseLocked((await fileOf(id)).path, id, signal),
     async admit() {},
     async reserve({ id, isShared }, signal) {
@@ -125,11 +124,11 @@ async function revert(
   })
 }
 
-/** The file that comes in the place of the volume's has the same key. The guest's disk opens it by its name, at its next start. */
+/** The file that comes in the place of the volume's has the same key. Guests open it by its name, at their next start. */
 async function reimage(
   host: LibvirtHost,
   store: FolderStore,
-  { volume: { id }, image }: { readonly volume: AttachedVolume; readonly image: VolumeImage },
+  { id, image }: StoreReimage,
   signal: AbortSignal,
 ): Promise<void> {
   const { path, bytes, isEncrypted } = await findVolumeFile(store, host.owner, id)

@@ -1,12 +1,14 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId, VolumeId } from '#common/ids.ts'
 import { run } from '../../run.ts'
+import type { VolumeRef } from '../../volumes.ts'
 import { findOwnDomain } from '../domains/own-domains.ts'
 import type { LibvirtHost } from '../host.ts'
 import { listInstanceRecords } from '../instance-record.ts'
 import { isOff } from '../power.ts'
 import type { DomainRef } from '../rpc/refs.ts'
 import { attributeAt, parseXml } from '../xml/parse.ts'
+import type { VolumeStore } from './store.ts'
 import { type AttachedVolume, diskOf, isPart, targetOf, withSwapped } from './volume-device.ts'
 
 const PROBE_MS = 20_000
@@ -90,4 +92,19 @@ const LOCKED = /Failed to (get|lock)|Is another process using the image/
 export function lockFailure(error: unknown, id: VolumeId): unknown {
   if (!isFailure(error, 'internal') || !LOCKED.test(error.detail ?? '')) return error
   return new Failure('conflict', `Another guest has volume ${id} open.`, { cause: error })
+}
+
+/** Throws `conflict` while a guest has the volume, here or elsewhere. */
+export async function refuseUsed(
+  host: LibvirtHost,
+  store: VolumeStore,
+  { store: storeId, id }: VolumeRef,
+  signal: AbortSignal,
+): Promise<void> {
+  // A guest may have it in the store to which it has moved.
+  const holders = await holdersOf(host, id, signal)
+  const holder = holders.find(({ volume }) => volume.store === storeId)
+  if (holder !== undefined)
+    throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
+  await store.refuseOpen(id, signal)
 }

@@ -39,11 +39,11 @@ export interface VolumeStore {
   /** Afterwards the volume, which no guest has, has the content of its snapshot, and its size still. */
   revert(id: VolumeId, snapshot: VolumeSnapshotId, signal: AbortSignal): Promise<void>
   /**
-   * Afterwards the volume, which the guest has and does not have open, has the content of an image, which is no larger, and its
-   * size still; behind the image's end there are zeros, and noise where it is encrypted. No guest gets a volume that is half
-   * written, and a repeat makes it whole. Throws `conflict` while another guest has it.
+   * Afterwards the volume has the content of an image, which is no larger, and its size still; behind the image's end there are
+   * zeros, and noise where it is encrypted. No guest gets a volume that is half written, and a repeat makes it whole. Throws
+   * `conflict` while a guest has it, but for the one that does not have it open.
    */
-  reimage(volume: AttachedVolume, image: VolumeImage, signal: AbortSignal): Promise<void>
+  reimage(reimage: StoreReimage, signal: AbortSignal): Promise<void>
   /** Throws `conflict` while a guest, on whichever host, has the volume open. */
   refuseOpen(id: VolumeId, signal: AbortSignal): Promise<void>
   /**
@@ -65,6 +65,13 @@ export interface VolumeStore {
    * its host was powered off.
    */
   fence(volume: AttachedVolume, sourceIsOff: boolean, signal: AbortSignal): Promise<void>
+}
+
+export interface StoreReimage {
+  readonly id: VolumeId
+  readonly image: VolumeImage
+  /** As the guest has it whose first disk it is, and which is off; absent: no guest has it. */
+  readonly root?: AttachedVolume
 }
 
 /** For a size that a store has not even when it is empty. */

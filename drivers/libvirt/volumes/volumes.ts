@@ -20,8 +20,9 @@ import type { LibvirtHost } from '../host.ts'
 import { attachVolume, detachVolume } from './attach.ts'
 import { makeSealedCopy } from './encryption/luks-file.ts'
 import { volumeCopies } from './given-disk.ts'
-import { holdersOf, openDisksOf } from './openers.ts'
+import { openDisksOf, refuseUsed } from './openers.ts'
 import type { FoundStore } from './pools.ts'
+import { reimageVolume } from './reimage.ts'
 import { inSectors, type VolumeStore } from './store.ts'
 import { libvirtSwap } from './swap.ts'
 import { removeFile } from './volume-files.ts'
@@ -68,6 +69,7 @@ export function libvirtVolumes(host: LibvirtHost): Volumes {
         await refuseUsed(host, opened, { store, id }, signal)
         await opened.revert(id, snapshot, signal)
       }),
+    reimage: (volume, image, signal) => reimageVolume(host, volume, image, signal),
     async destroySnapshot({ store, id }, snapshot, signal) {
       await (await storeOf(store, signal)).removeSnapshot(id, snapshot, signal)
     },
@@ -182,21 +184,6 @@ async function refuseEncrypted(
 
 async function isEncrypted(store: VolumeStore, id: VolumeId, signal: AbortSignal) {
   return (await store.sourceOf(id, signal)).isEncrypted === true
-}
-
-/** Throws `conflict` while a guest has the volume, here or elsewhere. */
-async function refuseUsed(
-  host: LibvirtHost,
-  store: VolumeStore,
-  { store: storeId, id }: VolumeRef,
-  signal: AbortSignal,
-): Promise<void> {
-  // A guest may have it in the store to which it has moved.
-  const holders = await holdersOf(host, id, signal)
-  const holder = holders.find(({ volume }) => volume.store === storeId)
-  if (holder !== undefined)
-    throw new Failure('conflict', `Instance ${holder.instance} has volume ${id}.`)
-  await store.refuseOpen(id, signal)
 }
 
 async function destroy(

@@ -107,7 +107,7 @@ async function contentOf(
 }
 
 /** Servers are later built from the same copy, so one without properties would harm them. */
-function withLabels(image: VolumeImage): ImageSpec {
+export function withLabels(image: VolumeImage): ImageSpec {
   const { name, minDiskGb, minRamMb, properties } = image
   if (
     name === undefined ||

@@ -24,6 +24,7 @@ import {
 } from './cloud-volume.ts'
 import { createVolume, growVolume } from './create-volume.ts'
 import { exportVolume } from './export-volume.ts'
+import { reimageVolume } from './reimage-volume.ts'
 import { destroySnapshot, destroyVolume, removeSnapshot } from './remove.ts'
 import { stores, typeOfStore } from './stores.ts'
 
@@ -46,6 +47,8 @@ export function nestedVolumes(host: NestedHost): Volumes {
       locked(volume, signal, () => exportVolume(host, volume, format, signal)),
     revert: (volume, snapshot, signal) =>
       locked(volume, signal, () => revert(host, volume, snapshot, signal)),
+    reimage: (volume, image, signal) =>
+      locked(volume, signal, () => reimageVolume(host, volume, image, signal)),
     destroySnapshot: (volume, snapshot, signal) =>
       locked(volume, signal, () => destroySnapshot(host, snapshot, signal)),
     attach: (id, attachment, signal) => attachVolume(host, id, attachment, signal),

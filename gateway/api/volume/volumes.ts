@@ -5,6 +5,7 @@ import { enforce } from '../../app/policy.ts'
 import { createVolume } from '../../app/volumes/create-volume.ts'
 import { metadataWith, metadataWithout, metadatum, onlyPair } from '../../app/volumes/metadata.ts'
 import { migrateVolume } from '../../app/volumes/migrate-volume.ts'
+import { reimageVolume } from '../../app/volumes/reimage-volume.ts'
 import { retypeVolume } from '../../app/volumes/retype-volume.ts'
 import { revertVolume } from '../../app/volumes/revert-volume.ts'
 import type { StoreHints } from '../../app/volumes/store-hints.ts'
@@ -165,6 +166,11 @@ const revert: Handler<operations['revertVolume']> = async ({ app, context, param
   return {}
 }
 
+const reimage: Handler<operations['reimageVolume']> = async ({ app, context, params, body }) => {
+  await reimageVolume(app, context, params.volume_id, body['os-reimage'].image_id)
+  return {}
+}
+
 const setBootable: Handler<operations['setVolumeBootable']> = async (call) => {
   const { app, context, params, body } = call
   const isBootable = body['os-set_bootable'].bootable
@@ -257,6 +263,7 @@ export const volumeResourceHandlers = {
   retypeVolume: retype,
   migrateVolume: migrate,
   revertVolume: revert,
+  reimageVolume: reimage,
   uploadVolume: upload,
   setVolumeBootable: setBootable,
   updateVolumeReadOnly: setReadOnly,

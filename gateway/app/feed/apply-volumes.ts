@@ -42,6 +42,7 @@ export async function applyVolumes(
 /** Work that fails as the state in which the volume was meanwhile. */
 const FAILURES: Partial<Record<VolumeStatus, VolumeFailure>> = {
   creating: 'creating',
+  downloading: 'reimaging',
   extending: 'extending',
   uploading: 'uploading',
 }

@@ -14,7 +14,7 @@ import { currentSpec } from '../servers/boot/current-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
 import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import { refuseElsewhere } from '../volumes/carried.ts'
-import { beginReimage, withdrawReimage } from '../volumes/reimage-volume.ts'
+import { beginReimage, withdrawReimage } from '../volumes/reimage-root.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 

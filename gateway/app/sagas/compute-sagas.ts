@@ -13,6 +13,7 @@ import { deleteVolumeSnapshotSaga } from './delete-volume-snapshot.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
 import { changeEncryptionSaga, migrateVolumeSaga } from './migrate-volume.ts'
 import { moveVolumeSaga } from './move-volume.ts'
+import { reimageVolumeSaga } from './reimage-volume.ts'
 import { retryBuildSaga } from './retry-build.ts'
 import { revertVolumeSaga } from './revert-volume.ts'
 import { swapVolumeSaga } from './swap-volume.ts'
@@ -30,6 +31,7 @@ export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
   deleteVolumeSaga,
   extendVolumeSaga,
   uploadVolumeSaga,
+  reimageVolumeSaga,
   revertVolumeSaga,
   moveVolumeSaga,
   migrateVolumeSaga,

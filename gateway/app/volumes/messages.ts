@@ -28,6 +28,12 @@ const FAILURES = {
   uploading: [OF_VOLUME, '003', '004', 'The content of the volume did not become an image.'],
   extending: [OF_VOLUME, '007', '010', 'The store could not make the volume larger.'],
   creating: [OF_VOLUME, '008', '012', 'The store could not make the volume.'],
+  reimaging: [
+    OF_VOLUME,
+    '016',
+    '028',
+    'The store could not give the volume the content of the image.',
+  ],
   'creating-snapshot': [OF_SNAPSHOT, '009', '001', 'The store could not make the snapshot.'],
 } as const
 export type VolumeFailure = keyof typeof FAILURES

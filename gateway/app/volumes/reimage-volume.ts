@@ -1,64 +1,55 @@
-import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
-import { queueHeldStatus } from '../../db/held-volumes.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
 import { attachmentsOfVolumes } from '../../db/volume-attachments.ts'
-import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
-import type { Reimage } from '../sagas/act-plan.ts'
-import type { ServerRecord } from '../servers/list/server-record.ts'
+import type { Compute } from '../compute.ts'
+import type { Images } from '../images/images.ts'
+import { visibleImage } from '../images/visible-image.ts'
+import type { RequestContext } from '../request-context.ts'
+import { reimageVolumeSaga } from '../sagas/reimage-volume.ts'
+import { isReady } from '../sagas/volume-work.ts'
+import { imageSource } from './image-source.ts'
 import type { Volume } from './volume.ts'
+import { refuseUnreachable, showVolume } from './volumes.ts'
 
 /**
- * The volume from which the server starts; undefined: it has a disk of its own. Throws `kind`, in Nova's words, where something
- * is done with one of the server's volumes.
+ * Afterwards the volume is being given the content of the image, and keeps its size, its id and its snapshots. Throws
+ * `not-found`, also for the image; `invalid`, in Cinder's words, unless the volume is free, and for an image that it cannot have; `conflict` for one
+ * that several servers have; `unavailable` while its cell is unreachable.
  */
-export async function idleRootVolume(
-  db: Executor,
-  { volumes }: Pick<ServerRecord, 'volumes'>,
-  kind: 'invalid' | 'conflict',
-): Promise<Volume | undefined> {
-  let root: Volume | undefined
-  for (const { id, isRoot } of volumes) {
-    const volume = await findVolume(db, id)
-    if (volume === undefined) continue
-    refuseBusy(volume, kind)
-    if (isRoot === true) root = volume
-  }
-  return root
-}
-
-function refuseBusy({ id, status }: Volume, kind: 'invalid' | 'conflict'): void {
-  if (status === 'in-use') return
-  throw new Failure(
-    kind,
-    `Invalid volume: volume '${id}' status must be 'in-use'. Currently in '${status}' status`,
-  )
-}
-
-/**
- * Afterwards the volume is being given the content of an image, and nothing else is done with it until its cell says that this
- * is over. Throws `invalid` where something is, and `conflict`, in Cinder's words, where several servers have it.
- */
-export async function beginReimage(
-  tx: Tx,
-  { volumeId, imageMetadata: nextImageMetadata }: Reimage,
+export async function reimageVolume(
+  { compute, images }: { readonly compute: Compute; readonly images: Images },
+  context: RequestContext,
+  id: string,
+  imageId: string,
 ): Promise<void> {
-  const volume = await lockVolume(tx, volumeId)
-  if (volume === undefined) throw new Failure('not-found', `Volume ${volumeId} could not be found.`)
-  refuseBusy(volume, 'invalid')
-  if ((await attachmentsOfVolumes(tx, [volumeId])).length > 1)
+  const volume = await showVolume(compute, context, id)
+  if ((await attachmentsOfVolumes(compute.db, [volume.id])).length > 1)
     throw new Failure(
       'conflict',
       'Cannot re-image a volume which is attached to more than one server.',
     )
-  const change = { status: 'downloading', nextImageMetadata } as const
-  await writeLockedVolume(tx, volumeId, change, { isIntent: true })
+  if (!isReady(volume, false)) throw notFree(volume)
+  // One that is made from an image says `invalid` of one that there is not.
+  await visibleImage(images, context, imageId)
+  const { source, imageMetadata } = await imageSource(images, context, imageId, volume.sizeGb)
+  if (source?.kind !== 'image') throw new Error('An image is no image.')
+  refuseUnreachable(compute, volume)
+  const params = {
+    ...{ volumeId: volume.id, operationId: newId<string>(), image: source.image },
+    imageMetadata: imageMetadata ?? {},
+  }
+  try {
+    await compute.sagas.start(reimageVolumeSaga, { subject: volume.id, params, work: context })
+  } catch (error) {
+    if (isFailure(error, 'conflict')) throw notFree(await showVolume(compute, context, id))
+    throw error
+  }
 }
 
-/** Afterwards the volume is as it was: its cell has refused. */
-export async function withdrawReimage(tx: Tx, { volumeId }: Reimage): Promise<void> {
-  const volume = await lockVolume(tx, volumeId)
-  if (volume?.status !== 'downloading') return
-  const change = { status: 'available', nextImageMetadata: null } as const
-  await writeLockedVolume(tx, volumeId, change, { isIntent: false })
-  queueHeldStatus(tx, volumeId)
+/** Cinder's sentence (cinder/volume/api.py), without the status in which a volume has no content, and is in no store, here. */
+function notFree({ id, status }: Volume): Failure {
+  return new Failure(
+    'invalid',
+    `Invalid volume: Volume ${id} status must be available, but current status is ${status}.`,
+  )
 }

@@ -44,6 +44,7 @@ export const VOLUME_POLICY: Readonly<Record<string, Who>> = {
   'volume:get_snapshot_metadata': 'reader',
   'volume:get_transfer': 'reader',
   'volume:get_volume_metadata': 'reader',
+  'volume:reimage': 'member',
   'volume:retype': 'member',
   'volume:revert_to_snapshot': 'member',
   'volume:update': 'member',

@@ -24,7 +24,10 @@ export type VolumeStatus = (typeof VOLUME_STATUSES)[number]
 /** What a volume's content is made from. The ticket for an image is added for the cell that is asked. */
 export type StoredSource =
   | Exclude<VolumeSource, { readonly kind: 'image' | 'sealed-image' }>
-  | { readonly kind: 'image'; readonly image: Omit<OfImage['image'], 'ticket'> }
+  | { readonly kind: 'image'; readonly image: SourceImage }
+
+/** An image without the ticket. */
+export type SourceImage = Omit<OfImage['image'], 'ticket'>
 
 type OfImage = Extract<VolumeSource, { readonly kind: 'image' }>
 
@@ -57,7 +60,7 @@ export interface Volume {
   readonly source: StoredSource | null
   /** What the image says of the disk that it has; null: it is of no image. */
   readonly imageMetadata: Readonly<Record<string, string>> | null
-  /** The same of the image that a rebuild of its server gives it, once it has the content; null: none does. */
+  /** The same of the image that it is being given, once it has the content; null: none is. */
   readonly nextImageMetadata: Readonly<Record<string, string>> | null
   /** Null while no cell has it. */
   readonly cellId: CellId | null

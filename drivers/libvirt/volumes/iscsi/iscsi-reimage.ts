@@ -1,7 +1,6 @@
-import type { VolumeImage } from '../../../volumes.ts'
 import { givenDisk } from '../given-disk.ts'
-import type { AttachedVolume } from '../volume-device.ts'
-import { hold } from './iscsi-holders.ts'
+import type { StoreReimage } from '../store.ts'
+import { hold, refuseHeld } from './iscsi-holders.ts'
 import type { IscsiSession } from './iscsi-session.ts'
 import { type IscsiWork, madeLun, withLuns } from './iscsi-volumes.ts'
 import { keyOf, mustRelabel, writing } from './lun-claims.ts'
@@ -10,21 +9,20 @@ import type { LunUse } from './lun-label.ts'
 import type { Lun } from './luns.ts'
 
 /**
- * Afterwards the volume, which the attachment has, has the content of the image, and zeros behind its end. The LUN says
- * meanwhile that it is half written, and no guest opens it.
+ * Afterwards the volume has the content of the image, and zeros behind its end. The LUN says meanwhile that it is half
+ * written, and no guest opens it.
  */
 export async function reimageVolume(
   { store, owner, images, copies }: IscsiWork,
-  volume: AttachedVolume,
-  image: VolumeImage,
+  { id, image, root }: StoreReimage,
   signal: AbortSignal,
 ): Promise<void> {
-  const { id } = volume
   const { login } = store
   const file = await givenDisk({ images, copies }, { id, from: { image } }, signal)
   const reimage = async (session: IscsiSession, luns: readonly Lun[]) => {
     const lun = madeLun(luns, owner, id)
-    await hold({ session, lun, ...owner }, volume)
+    const at = { session, lun, ...owner }
+    await (root === undefined ? refuseHeld(at, id) : hold(at, root))
     const { by: _, ...use } = lun.label.use
     const { bytes } = use
     const labelled = (change: Partial<LunUse>) => ({ ...lun.label, use: { ...use, ...change } })

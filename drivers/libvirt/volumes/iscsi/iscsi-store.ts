@@ -76,7 +76,7 @@ export function iscsiStore(host: LibvirtHost, store: IscsiStore): VolumeStore {
       }),
     removeSnapshot: async () => {},
     copyTo: (to, id, signal) => copyTo(store, at, { to, id }, signal),
-    reimage: (volume, image, signal) => reimageVolume(work, volume, image, signal),
+    reimage: (wanted, signal) => reimageVolume(work, wanted, signal),
     revert: (id, snapshot, signal) =>
       at(id, signal, async () => {
         throw noSnapshot(snapshot)

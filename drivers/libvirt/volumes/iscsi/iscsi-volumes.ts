@@ -60,7 +60,7 @@ export function readyLun(luns: readonly Lun[], owner: Owner, id: VolumeId): Used
   if (lun.label.use.state === 'ready') return lun
   throw new Failure(
     'conflict',
-    `The content of volume ${id} is half written, because a rebuild of its server was interrupted: rebuild the server again.`,
+    `The content of volume ${id} is half written, because an image was being written into it: rebuild its server again, or re-image the volume.`,
   )
 }
 

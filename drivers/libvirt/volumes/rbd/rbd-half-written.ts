@@ -49,6 +49,6 @@ export async function refuseHalfWritten(
   if ((await bytesWanted(client, image, ask)) === undefined) return
   throw new Failure(
     'conflict',
-    `The content of volume ${id} is half written, because a rebuild of its server was interrupted: rebuild the server again.`,
+    `The content of volume ${id} is half written, because an image was being written into it: rebuild its server again, or re-image the volume.`,
   )
 }

@@ -1,7 +1,5 @@
-import type { VolumeImage } from '../../../volumes.ts'
 import { inFile } from '../encryption/luks-file.ts'
-import { formatOfSource } from '../store.ts'
-import type { AttachedVolume } from '../volume-device.ts'
+import { formatOfSource, type StoreReimage } from '../store.ts'
 import { type Ask, rbd } from './rbd-client.ts'
 import { type RbdWork, resize } from './rbd-content.ts'
 import { copyImage, inPool } from './rbd-encryption.ts'
@@ -13,12 +11,7 @@ import { refuseWriters } from './rbd-openers.ts'
  * The content is replaced in place, because the snapshots of the volume are this image's. It is cut off first, so that what
  * the new content does not reach is empty. One that is interrupted is asked for again, and knows the size that the volume had.
  */
-export async function reimage(
-  work: RbdWork,
-  { id }: AttachedVolume,
-  image: VolumeImage,
-  ask: Ask,
-): Promise<void> {
+export async function reimage(work: RbdWork, { id, image }: StoreReimage, ask: Ask): Promise<void> {
   const { client, names, images, hostId } = work
   const format = formatOfSource(image)
   const from = { at: inFile(await images.path(image, ask.signal)), format }

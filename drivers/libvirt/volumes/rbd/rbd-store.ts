@@ -80,7 +80,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
     },
     copyTo: (to, id, signal) => copyTo(work, to, id, { signal }),
     revert: (id, snapshot, signal) => revert(work, id, snapshot, { signal }),
-    reimage: (volume, image, signal) => reimage(work, volume, image, { signal }),
+    reimage: (wanted, signal) => reimage(work, wanted, { signal }),
     async refuseOpen(id, signal) {
       const path = specOf(client, (await get(id, signal)).image)
       await refuseWriters(client, { id, path, hostId }, { signal })
