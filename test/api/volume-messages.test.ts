@@ -139,6 +139,43 @@ test('operators see no stores, and services of cells only', async () => {
     expect(faultOf(await api.demo('GET', path)).slice(0, 2)).toEqual(['forbidden', 403])
 })
 
+test.each(['clusters', 'clusters/detail'])(
+  '%s is empty for administrators since 3.7, with the filters of that time',
+  async (path) => {
+    const asked = async (query: string, version: '3.6' | '3.7' | '3.26' = '3.7') => {
+      const { status, body } = await api.admin('GET', `${path}${query}`, undefined, version)
+      return status === 200 ? body : status
+    }
+
+    expect(await asked('')).toEqual({ clusters: [] })
+    expect(await asked('?name=any&binary=cinder-volume&is_up=True&disabled=False')).toEqual({
+      clusters: [],
+    })
+    expect(await asked('?replication_status=enabled', '3.26')).toEqual({ clusters: [] })
+    for (const query of ['?any=1', '?is_up=maybe', '?replication_status=enabled'])
+      expect(await asked(query)).toBe(400)
+    expect(await asked('', '3.6')).toBe(404)
+    const refused = await api.demo('GET', path, undefined, '3.7')
+    expect(faultOf(refused).slice(0, 2)).toEqual(['forbidden', 403])
+  },
+)
+
+test('there is no cluster to show or to change', async () => {
+  const missing = ['itemNotFound', 404, 'Cluster any could not be found.']
+  const change = (who: 'admin' | 'demo', body: object) =>
+    api[who]('PUT', 'clusters/disable', body, '3.7')
+
+  expect(faultOf(await api.admin('GET', 'clusters/any', undefined, '3.7'))).toEqual(missing)
+  const named = { name: 'any', disabled_reason: 'any' }
+  expect(faultOf(await change('admin', named))).toEqual(missing)
+  expect(faultOf(await change('admin', {})).slice(0, 2)).toEqual(['badRequest', 400])
+  for (const answer of [
+    await api.demo('GET', 'clusters/any', undefined, '3.7'),
+    await change('demo', named),
+  ])
+    expect(faultOf(answer).slice(0, 2)).toEqual(['forbidden', 403])
+})
+
 test.each(['backups', 'backups/detail'])(
   '%s has the number of backups since 3.45',
   async (path) => {

@@ -31,12 +31,17 @@ const noBackups: Handler<operations['listBackups']> = async ({ query }) => ({
 })
 
 const backup = notFound('Backup', 'backup_id')
+const cluster = notFound('Cluster', 'cluster_id')
 const consistencyGroup = notFound('ConsistencyGroup', 'consistencygroup_id')
 const consistencyGroupSnapshot = notFound('CgSnapshot', 'cgsnapshot_id')
 const group = notFound('Group', 'group_id')
 const groupSnapshot = notFound('GroupSnapshot', 'group_snapshot_id')
 const groupType = notFound('Group type', 'group_type_id')
 const qosSpec = notFound('QoS spec', 'qos_id')
+/** Which one is named in the body; the path says what to do with it. */
+const changeCluster: Handler<operations['updateCluster']> = async ({ body }) => {
+  throw new Failure('not-found', `Cluster ${body.name} could not be found.`)
+}
 const noGroups = unsupported('Groups of volumes are not supported: create volumes one by one.')
 
 export const absentHandlers = {
@@ -56,6 +61,8 @@ export const absentHandlers = {
   deleteQosSpec: qosSpec,
   listBackups: noBackups,
   listBackupsDetail: noBackups,
+  listClusters: none('clusters'),
+  listClustersDetail: none('clusters'),
   listConsistencyGroupSnapshots: none('cgsnapshots'),
   listConsistencyGroupSnapshotsDetail: none('cgsnapshots'),
   listConsistencyGroups: none('consistencygroups'),
@@ -67,10 +74,12 @@ export const absentHandlers = {
   listGroupsDetail: none('groups'),
   listQosSpecs: none('qos_specs'),
   showBackup: backup,
+  showCluster: cluster,
   showConsistencyGroup: consistencyGroup,
   showConsistencyGroupSnapshot: consistencyGroupSnapshot,
   showGroup: group,
   showGroupSnapshot: groupSnapshot,
   showGroupType: groupType,
   showQosSpec: qosSpec,
+  updateCluster: changeCluster,
 }
