@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined)(
       await driver.stop(spec.id, 0, signal())
       const path = world.specOf({ id: root })
       const mark = `${path.split('/').at(-1)} ${bytes}`
-      const waits = () => world.ceph.rbd('resize', '--allow-shrink', '--size', '1M', path)
+      const waits = () => world.ceph.rbd('resize', '--allow-shrink', '--size', '0B', path)
       // The process that had it open is known to be gone only after a moment.
       await waitFor(
         'no client',

@@ -22,7 +22,8 @@ export async function reimage(work: RbdWork, { id, image }: StoreReimage, ask: A
   const bytes = Math.max(now + header, (await bytesWanted(client, name, ask)) ?? 0)
   await markHalfWritten(client, { image: name, bytes }, ask)
   const cut = ['resize', '--no-progress', '--allow-shrink', '--size', `${header}B`, path]
-  await rbd(client, cut, { ...ask, isLong: true })
+  // Ceph refuses a size that the image has already.
+  if (now > 0) await rbd(client, cut, { ...ask, isLong: true })
   await resize(client, name, bytes, ask)
   const sealed = keyBits !== undefined && { keyOf: id }
   await copyImage(work, from, { at: inPool(client, name), ...sealed }, ask)

@@ -8,7 +8,7 @@ import { volumeCopies } from '../given-disk.ts'
 import { tooLarge, type VolumeStore } from '../store.ts'
 import { type Ask, EXIT, endedWith, rbd } from './rbd-client.ts'
 import { makeVolume, qemuTarget, type RbdWork, resize } from './rbd-content.ts'
-import { refuseHalfWritten } from './rbd-half-written.ts'
+import { bytesWanted, refuseHalfWritten } from './rbd-half-written.ts'
 import {
   findVolumeImage,
   headerOf,
@@ -54,7 +54,7 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
       const path = specOf(client, image)
       return { path, rbd: store.source, ...(keyBits !== undefined && { isEncrypted: true }) }
     },
-    sizeOf: async (id, signal) => (await get(id, signal)).bytes,
+    sizeOf: (id, signal) => sizeOf(work, id, { signal }),
     list: (signal) => listVolumes(client, names, { signal }),
     async snapshotsOf(id, signal) {
       const found = await find(id, signal)
@@ -101,6 +101,14 @@ export function rbdStore(host: LibvirtHost, store: RbdStore): VolumeStore {
 }
 
 /** Ceph's own snapshot is of one moment, whichever guests write the volume. */
+/** What the volume has once it is whole: one that is given other content is cut off first. */
+async function sizeOf({ client, names }: RbdWork, id: VolumeId, ask: Ask): Promise<number> {
+  const { image, bytes, keyBits } = await volumeImage(client, names, id, ask)
+  if (bytes > 0) return bytes
+  const wanted = await bytesWanted(client, image, ask)
+  return wanted === undefined ? bytes : wanted - headerOf(keyBits)
+}
+
 async function makeSnapshot(
   { client, names }: RbdWork,
   id: VolumeId,
