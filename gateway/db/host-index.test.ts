@@ -8,10 +8,12 @@ import { sampleHost } from '#test/env/sample-host.ts'
 import {
   applyHostViews,
   cellsWithRecoveringHosts,
+  cellsWithServingHosts,
   indexedHosts,
   ZONES_OF_HOSTS,
 } from './host-index.ts'
 import { abilitiesOfCells, findHost, hostsByIds, listHosts } from './host-list.ts'
+import { beginOperation, endOperation, HOST_DRAIN } from './operations.ts'
 
 const cell = newId<CellId>()
 let db: Database
@@ -139,4 +141,30 @@ test('of many hosts an index is read by zones, and no view', async () => {
   )
   expect(explained!.key).toBe('host_index_state')
   expect(explained!.Extra).toContain('Using index for group-by')
+})
+
+test('a cell has a serving host while one is up, and neither cordoned, forced down nor drained', async () => {
+  const [here, empty] = [newId<CellId>(), newId<CellId>()]
+  const host = sampleHost('serves')
+  let version = 1
+  const serving = async (change: Partial<typeof host>) => {
+    version += 1
+    await db.transaction((tx) => applyHostViews(tx, here, [{ ...host, ...change, version }]))
+    return [...(await cellsWithServingHosts(db, new Set([here, empty])))]
+  }
+
+  expect(await serving({})).toEqual([here])
+  expect(await serving({ isUp: false })).toEqual([])
+  expect(await serving({ isForcedDown: true })).toEqual([])
+  expect(await serving({ isDisabled: true })).toEqual([])
+  expect(await serving({ isDeleted: true })).toEqual([])
+  expect(await serving({})).toEqual([here])
+
+  const drain = { kind: HOST_DRAIN, subjectId: host.hostId, subject: host.name, cellId: here }
+  const asked = { userId: 'operator', requestId: 'req-1' }
+  const { id } = await db.transaction((tx) => beginOperation(tx, { ...drain, ...asked }))
+  expect(await serving({})).toEqual([])
+  await db.transaction((tx) => endOperation(tx, id, 'done', null))
+  expect(await serving({})).toEqual([here])
+  expect(await cellsWithServingHosts(db, new Set())).toEqual(new Set())
 })

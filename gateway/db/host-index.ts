@@ -7,6 +7,7 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { type NewEvent, queueEvents } from './event-inbox.ts'
+import { HOST_DRAIN, slotOf } from './operations.ts'
 import { hostIndex } from './schema/cells.ts'
 import { ascii, BY_KEY } from './server-attempts.ts'
 
@@ -64,6 +65,16 @@ const RECOVERING = sqlStatement(sql`
   select distinct cell_id from host_index
   where is_deleted = 0 and is_up = 0 and is_forced_down = 0 and json_value(view, '$.isDisabled') = 0
     and updated_at > now(3) - interval 60 second and not ${isInFuture(sql`updated_at`)}`)
+
+// Each host that is being drained holds a slot. The first host that serves ends the search in a cell.
+const SERVING = sqlStatement(sql`
+  select c.cell_id
+  from json_table(${sql.placeholder('cells')}, '$[*]' columns (cell_id ${ascii(36)} path '$')) c
+  where exists (select 1 from host_index h
+    where h.is_deleted = 0 and h.cell_id = c.cell_id and h.is_up = 1 and h.is_forced_down = 0
+      and json_value(h.view, '$.isDisabled') = 0
+      and not exists (select 1 from operations o
+        where o.slot = concat(${slotOf(HOST_DRAIN, '')}, h.host_id)))`)
 
 const WITH_HOST = statement(
   builder
@@ -192,6 +203,16 @@ export async function indexedHosts(db: Executor): Promise<ReadonlyMap<CellId, In
 /** The cells with hosts that are down without being forced down, and whose state changed within the last minute. */
 export async function cellsWithRecoveringHosts(db: Executor): Promise<readonly CellId[]> {
   return (await db.rows<{ cell_id: CellId }>(RECOVERING, {})).map((row) => row.cell_id)
+}
+
+/** Those of the cells with a host that may take servers: it is up, and neither cordoned nor about to be, because it is drained. */
+export async function cellsWithServingHosts(
+  db: Executor,
+  cells: ReadonlySet<CellId>,
+): Promise<ReadonlySet<CellId>> {
+  if (cells.size === 0) return new Set()
+  const rows = await db.rows<{ cell_id: CellId }>(SERVING, { cells: JSON.stringify([...cells]) })
+  return new Set(rows.map((row) => row.cell_id))
 }
 
 /** The cells that have a host of this name. */

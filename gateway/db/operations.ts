@@ -57,7 +57,7 @@ export type DrainOptions = Pick<
   readonly deadlineS: number | null
 }
 
-const HOST_DRAIN = 'host-drain'
+export const HOST_DRAIN = 'host-drain'
 
 const now = sql`now(3)`
 const PURGE = sqlStatement(

@@ -6,10 +6,12 @@ import {
   deleteServer,
   SERVERS,
   showServer,
+  smallServer,
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 // Goal: a drained host is empty in the end, its servers are elsewhere as they were, and what stays says why.
 
@@ -117,11 +119,26 @@ test('what cannot move says why, holds up no other, and moves once it can', asyn
 })
 
 test('without room the servers stay and run, until the time is up', async () => {
-  const [host, ...others] = hosts as [Host, ...Host[]]
-  const id = await serverOn(host, 'stays')
-  for (const other of others) await cordon(other.id, true)
+  const [host] = hosts as [Host, ...Host[]]
+  const { body: made } = await demo.post<{ server_group: { id: string } }>(
+    '/compute/v2.1/os-server-groups',
+    { server_group: { name: 'apart', policies: ['anti-affinity'] } },
+  )
+  const group = made.server_group.id
+  const servers: string[] = []
+  for (const _ of hosts) {
+    const hint = { 'os:scheduler_hints': { group } }
+    const { body } = await demo.post<{ server: { id: string } }>(SERVERS, {
+      ...smallServer(cloud, { name: 'stays' }),
+      ...hint,
+    })
+    servers.push((await untilStatus(demo, body.server.id, 'ACTIVE')).id)
+  }
+  const names = await Promise.all(servers.map(hostOf))
+  const id = servers[names.indexOf(host.name)]!
 
-  const operation = await drained(host, { deadline_s: 3 })
+  // Long enough for both tries, and over before the next.
+  const operation = await drained(host, { deadline_s: 12 })
   const ended = await until(operation, ({ state }) => state !== 'running')
 
   expect(ended.state).toBe('failed')
@@ -129,7 +146,48 @@ test('without room the servers stay and run, until the time is up', async () => 
   expect(ended.moves).toMatchObject([{ server_id: id, state: 'waiting', method: 'cold', tries: 2 }])
   expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })
   expect(await hostOf(id)).toBe(host.name)
+  for (const each of servers) await deleteServer(demo, each)
+  await demo.delete(`/compute/v2.1/os-server-groups/${group}`)
+})
+
+test('while no other host serves nothing is tried, and the servers move as soon as one does', async () => {
+  const [host, other, down] = hosts as [Host, Host, Host]
+  const id = await serverOn(host, 'patient')
+  await cordon(other.id, true)
+  await cordon(down.id, true)
+
+  const operation = await drained(host)
+  const waits = await until(operation, ({ message }) => message !== null)
+
+  expect(waits.message).toMatch(/^1 server is left\. patient waits: No valid host was found\./)
+  expect(waits.message).toContain('Every other host of its cell is cordoned, or does not answer.')
+  expect(waits.moves).toMatchObject([{ server_id: id, state: 'waiting', method: null, tries: 0 }])
+  await cordon(other.id, false)
+  const ended = await until(operation, ({ state }) => state !== 'running')
+  expect(ended).toMatchObject({ state: 'done', remaining: 0 })
+  expect(ended.moves).toMatchObject([{ state: 'moved', method: 'live', tries: 1 }])
+  expect(await hostOf(id)).toBe(other.name)
   await deleteServer(demo, id)
+})
+
+test('of a cell that is drained whole no server moves to another host of it', async () => {
+  const [first, second] = hosts as [Host, Host, Host]
+  const servers = [await serverOn(first, 'first'), await serverOn(second, 'second')]
+  const command = new WeirCommand(cloud, 'admin')
+
+  const operations = await command.json<readonly Operation[]>('cell drain north --to-other-cells')
+
+  const moves = []
+  for (const { id } of operations) {
+    const waits = await until(id, ({ state, message }) => state !== 'running' || message !== null)
+    moves.push(...(waits.moves ?? []))
+    await admin.post(`${ROOT}/operations/${id}/cancel`)
+  }
+  expect(moves.map(({ method }) => method)).toEqual(['cell', 'cell'])
+  for (const { reason } of moves) expect(reason).toContain('there is no other cell')
+  expect(await Promise.all(servers.map(hostOf))).toEqual([first.name, second.name])
+  await command.run('cell enable north')
+  for (const id of servers) await deleteServer(demo, id)
 })
 
 test('servers of a host that is down wait until an operator says that none of them runs', async () => {

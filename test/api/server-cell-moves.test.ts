@@ -300,7 +300,10 @@ test('a host whose cell has no other is drained into another cell, if that is as
     to_other_cells: true,
   })
 
-  expect(await ended(begun.id)).toMatchObject({ state: 'done' })
+  const { state, moves } = await ended(begun.id)
+  expect(state).toBe('done')
+  // No other host of the cell could have taken them, so none was asked.
+  expect(moves).toMatchObject(Array(2).fill({ state: 'moved', method: 'cell', tries: 1 }))
   for (const { id } of servers) {
     expect(await cellOf(id)).toBe(south.name)
     expect(await showServer(demo, id)).toMatchObject({ status: 'ACTIVE' })

@@ -5,6 +5,7 @@ import {
   type DrainMove,
   type DrainSettings,
   estimatedEnd,
+  methodCount,
   planDrain,
 } from './drain-plan.ts'
 
@@ -16,6 +17,7 @@ const SETTINGS: DrainSettings = {
   ...{ hostId: 'here', parallel: 2, liveOnly: false, mayBegin: true, isUp: true },
   toOtherCells: false,
   evacuates: false,
+  othersServe: true,
   capabilities: new Set(['move', 'liveMove']),
 }
 
@@ -52,6 +54,44 @@ test.each<[DrainedServer['vmState'], Partial<DrainSettings>, string | undefined]
 
   expect(plan.begin).toEqual(method === undefined ? [] : [{ serverId: 'a', method }])
   expect(plan.stuck.map(({ serverId }) => serverId)).toEqual(method === undefined ? ['a'] : [])
+})
+
+test('where no other host of the cell serves, none is tried there: servers go to another cell at once, or wait', () => {
+  const capabilities = new Set(['move', 'liveMove', 'snapshot'])
+  const alone = { ...SETTINGS, capabilities, othersServe: false }
+  const servers = [
+    server('active'),
+    server('stopped', { vmState: 'stopped' }),
+    server('paused', { vmState: 'paused' }),
+    server('shelved', { vmState: 'shelved' }),
+  ]
+  const reason =
+    'No valid host was found. There are not enough hosts available. Every other host of its cell is cordoned, or does not answer.'
+  const stays = (...ids: string[]) => ids.map((serverId) => ({ serverId, reason }))
+
+  const elsewhere = planDrain({ ...alone, toOtherCells: true, parallel: 9 }, servers, [], NOW)
+  expect(elsewhere.begin).toEqual([
+    { serverId: 'active', method: 'cell' },
+    { serverId: 'stopped', method: 'cell' },
+    { serverId: 'shelved', method: 'offload' },
+  ])
+  expect(elsewhere.stuck).toEqual(stays('paused'))
+
+  const here = planDrain({ ...alone, parallel: 9 }, servers, [], NOW)
+  expect(here.begin).toEqual([{ serverId: 'shelved', method: 'offload' }])
+  expect(here.stuck).toEqual(stays('active', 'stopped', 'paused'))
+
+  // The driver is why, where it moves no guests anyway.
+  const fixed = { ...alone, capabilities: new Set<string>() }
+  expect(planDrain(fixed, [server('a')], [], NOW).stuck[0]?.reason).toMatch(/^The driver/)
+})
+
+test('after a failure in another cell there is a pause, where no other host of the cell serves', () => {
+  const capabilities = new Set(['move', 'liveMove', 'snapshot'])
+  const alone = { ...SETTINGS, capabilities, toOtherCells: true, othersServe: false }
+
+  expect(methodCount(alone)).toBe(1)
+  expect(methodCount({ ...alone, othersServe: true })).toBe(3)
 })
 
 test('no more servers move at a time than may, and busy ones and those elsewhere are left alone', () => {

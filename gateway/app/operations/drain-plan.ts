@@ -49,6 +49,8 @@ export interface DrainSettings {
   readonly toOtherCells: boolean
   /** The host answers. */
   readonly isUp: boolean
+  /** Another host of its cell may take servers: it answers, and is neither cordoned nor drained. */
+  readonly othersServe: boolean
   /** An operator has said that no guest of the host runs while it is down. */
   readonly evacuates: boolean
   /** False: moves that have begun are brought to their end, and no other begins. */
@@ -160,28 +162,30 @@ interface Methods {
   readonly reason: string
 }
 
-function methodsFor(
-  { vmState, isBusy, stays }: DrainedServer,
-  { capabilities, liveOnly, toOtherCells, isUp, evacuates }: DrainSettings,
-): Methods {
+function methodsFor({ vmState, isBusy, stays }: DrainedServer, settings: DrainSettings): Methods {
+  const { capabilities, liveOnly, isUp, evacuates } = settings
   if (stays !== undefined) return { methods: [], reason: reasonOfStay(stays) }
   if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
   if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
-  const live: readonly MoveMethod[] = capabilities.has('liveMove') ? ['live'] : []
-  const cold: readonly MoveMethod[] = capabilities.has('move') ? ['cold'] : []
-  const cell: readonly MoveMethod[] = toOtherCells && capabilities.has('snapshot') ? ['cell'] : []
+  const { live, cold, cell } = possibleMethods(settings)
+  const why = (isAble: boolean, unable: string) => (isAble ? NO_OTHER_HOST : unable)
+  const movesLive = capabilities.has('liveMove')
+  const movesCold = capabilities.has('move')
   switch (vmState) {
     case 'active':
-      return {
-        methods: liveOnly ? live : [...live, ...cold, ...cell],
-        reason: liveOnly
-          ? 'The driver of its host does not move guests that run, and the drain stops none.'
-          : 'The driver of its host moves no guests.',
-      }
+      return liveOnly
+        ? {
+            methods: live,
+            reason: why(movesLive, `${MOVES_NO_RUNNING}, and the drain stops none.`),
+          }
+        : {
+            methods: [...live, ...cold, ...cell],
+            reason: why(movesLive || movesCold, MOVES_NONE),
+          }
     case 'paused':
-      return { methods: live, reason: 'The driver of its host does not move guests that run.' }
+      return { methods: live, reason: why(movesLive, `${MOVES_NO_RUNNING}.`) }
     case 'stopped':
-      return { methods: [...cold, ...cell], reason: 'The driver of its host moves no guests.' }
+      return { methods: [...cold, ...cell], reason: why(movesCold, MOVES_NONE) }
     case 'shelved':
       return { methods: ['offload'], reason: '' }
     case 'resized':
@@ -196,6 +200,23 @@ function methodsFor(
       return { methods: [], reason: `A server that is ${vmState} is not moved.` }
   }
 }
+
+type Possible = Readonly<Record<'live' | 'cold' | 'cell', readonly MoveMethod[]>>
+
+/** The ways off a host that answers. None leads to another host of the cell while none serves: the cell could only refuse. */
+function possibleMethods({ capabilities, toOtherCells, othersServe }: DrainSettings): Possible {
+  return {
+    live: othersServe && capabilities.has('liveMove') ? ['live'] : [],
+    cold: othersServe && capabilities.has('move') ? ['cold'] : [],
+    cell: toOtherCells && capabilities.has('snapshot') ? ['cell'] : [],
+  }
+}
+
+const MOVES_NO_RUNNING = 'The driver of its host does not move guests that run'
+const MOVES_NONE = 'The driver of its host moves no guests.'
+/** As the cell would refuse the move, and why it would. */
+const NO_OTHER_HOST =
+  'No valid host was found. There are not enough hosts available. Every other host of its cell is cordoned, or does not answer.'
 
 /** Why a server stays on a host that has failed, in a sentence for operators. */
 export function reasonOfStay({ how, policy }: Stay): string {
@@ -238,11 +259,9 @@ export function afterFailure<Method extends string>(
 
 /** How many ways the host has to move a server that runs. */
 export function methodCount(settings: DrainSettings): number {
-  const { capabilities, liveOnly, toOtherCells, isUp } = settings
-  if (!isUp) return 1
-  const cold = capabilities.has('move') && !liveOnly
-  const cell = toOtherCells && capabilities.has('snapshot') && !liveOnly
-  return Number(capabilities.has('liveMove')) + Number(cold) + Number(cell)
+  if (!settings.isUp) return 1
+  const { live, cold, cell } = possibleMethods(settings)
+  return settings.liveOnly ? live.length : live.length + cold.length + cell.length
 }
 
 /** When the rest will have moved, at the pace of the moves that have ended; undefined: none has. */

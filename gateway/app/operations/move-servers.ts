@@ -34,6 +34,9 @@ import { operatorOf } from './operator-of.ts'
 const SERVERS_MAX = 10_000
 const UNKNOWN = 'Its move failed; the actions of the server tell more.'
 
+/** A drain, and what its next round has to know of its cell. */
+export type DueDrain = HostDrain & Pick<DrainSettings, 'othersServe'>
+
 /** What is left of a drain after a round of moves. */
 export interface MovesLeft {
   /** Servers whose moves have begun and not ended. */
@@ -47,18 +50,18 @@ export interface MovesLeft {
 /** Takes the moves of a drain one step further, and begins others as long as it may. */
 export async function moveServers(
   compute: Compute,
-  drain: HostDrain,
+  drain: DueDrain,
   host: HostRecord,
   mayBegin: boolean,
 ): Promise<MovesLeft> {
   const { db, clock } = compute
   const { view } = host
-  const { parallel, liveOnly, toOtherCells, evacuates } = drain
+  const { parallel, liveOnly, toOtherCells, evacuates, othersServe } = drain
   const capabilities = new Set(view.capabilities)
   const isUp = isHostUp(host, compute.cells)
   const settings = {
     ...{ hostId: view.hostId, parallel, liveOnly, toOtherCells, evacuates },
-    ...{ mayBegin, isUp, capabilities },
+    ...{ mayBegin, isUp, capabilities, othersServe },
   }
   const moves = await movesOf(db, drain.id)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)

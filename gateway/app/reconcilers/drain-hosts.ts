@@ -1,14 +1,16 @@
 import { workContext } from '#common/context.ts'
+import type { Executor } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import { abandonMoves } from '../../db/drain-moves.ts'
+import { cellsWithServingHosts } from '../../db/host-index.ts'
 import { findHost, type HostRecord } from '../../db/host-list.ts'
-import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
+import { endDrain, noteProgress, runningDrains } from '../../db/operations.ts'
 import { serversOnHost } from '../../db/servers-on-host.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import { setService } from '../hosts/services.ts'
-import { type MovesLeft, moveServers } from '../operations/move-servers.ts'
+import { type DueDrain, type MovesLeft, moveServers } from '../operations/move-servers.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
 /** The longest time between rounds; a commit that may be work wakes it earlier. */
@@ -18,19 +20,26 @@ const BATCH = 100
 const SERVERS_MAX = 10_000
 
 /** A draining host takes no new server, and its servers move if that was asked for; once it has none left, the operation is done. */
-export function drainHosts(compute: Compute): RowReconciler<HostDrain> {
+export function drainHosts(compute: Compute): RowReconciler<DueDrain> {
   return {
     name: 'drain hosts',
     everyMs: EVERY_MS,
-    due: () => runningDrains(compute.db, BATCH),
+    due: () => dueDrains(compute.db),
     keyOf: ({ id }) => id,
     work: (drain) => tryToAdvance(compute, drain),
     setAside: (drain) => end(compute, drain, 'failed', 'It stopped the program that did it.'),
   }
 }
 
+/** A host that is drained serves no more itself, so a cell that has a serving host has another one. */
+async function dueDrains(db: Executor): Promise<readonly DueDrain[]> {
+  const drains = await runningDrains(db, BATCH)
+  const serving = await cellsWithServingHosts(db, new Set(drains.map(({ cellId }) => cellId)))
+  return drains.map((drain) => ({ ...drain, othersServe: serving.has(drain.cellId) }))
+}
+
 /** A failure of one host, or a refusal of its cell, must not hold up the others. */
-async function tryToAdvance(compute: Compute, drain: HostDrain): Promise<void> {
+async function tryToAdvance(compute: Compute, drain: DueDrain): Promise<void> {
   try {
     await advance(compute, drain)
   } catch (error) {
@@ -42,7 +51,7 @@ async function tryToAdvance(compute: Compute, drain: HostDrain): Promise<void> {
   }
 }
 
-async function advance(compute: Compute, drain: HostDrain): Promise<void> {
+async function advance(compute: Compute, drain: DueDrain): Promise<void> {
   const { db } = compute
   const host = await findHost(db, drain.subjectId)
   if (host === undefined) {
@@ -115,7 +124,7 @@ async function remainingOn({ db, cells }: Compute, host: HostRecord): Promise<nu
 
 async function end(
   { db, operations }: Compute,
-  drain: HostDrain,
+  drain: DueDrain,
   state: 'done' | 'cancelled' | 'failed',
   message: string | null,
 ): Promise<void> {

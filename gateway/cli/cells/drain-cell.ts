@@ -1,6 +1,6 @@
-import { openSession } from '../cloud/session.ts'
+import { openSession, type Session } from '../cloud/session.ts'
 import { allHosts } from '../hosts/all-hosts.ts'
-import { hostListing } from '../hosts/host-listing.ts'
+import { type Host, hostListing } from '../hosts/host-listing.ts'
 import {
   type RemainingServer,
   remainingServers,
@@ -55,6 +55,8 @@ export async function drainCell(
   const path = { cell: cell.id }
   const decided = { is_enabled: false, disabled_reason: reason ?? null }
   await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
+  // One that does not answer is asked by the operations, once it does.
+  if (toOtherCells && cell.is_reachable) await cordonAll(session, hosts, reason)
   const operations: Operation[] = []
   for (const { id } of hosts)
     operations.push(
@@ -70,4 +72,16 @@ export async function drainCell(
   if (options.wait === true)
     for (const { id } of operations) await waitForOperation(operator, id, options)
   else await show(listView(operations, operationListing(Date.now())))
+}
+
+/** Before the first host is drained, so that none of its servers goes to another host that is drained after it. */
+async function cordonAll(
+  { federation }: Session,
+  hosts: readonly Host[],
+  reason = 'Its cell is being drained.',
+): Promise<void> {
+  const body = { is_cordoned: true, cordon_reason: reason }
+  for (const { id, is_cordoned } of hosts)
+    if (!is_cordoned)
+      await federation.ask('patch', '/v1/hosts/{host}', { path: { host: id }, body })
 }
