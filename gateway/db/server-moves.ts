@@ -39,6 +39,9 @@ export interface NewServerMove
 export const SERVER_MOVE = 'server-move'
 
 const now = sql`now(3)`
+/** For a row of `server_index` and its mapping: a request, a saga or its cell is changing the server. */
+const IS_BUSY = sql<number>`${serverIndex.taskState} is not null or ${serverIndex.intent} is not null
+  or ${instanceMappings.sagaId} is not null`
 const PURGE = sqlStatement(sql`
   delete from server_moves
     where not exists (select 1 from operations where operations.id = server_moves.operation_id)
@@ -78,12 +81,19 @@ export async function runningMoveOf(
   return rows.map(moveOf)[0]
 }
 
-/** Those that have not ended, at most `max`. */
-export async function runningServerMoves(
+/** Those that have not ended and may go on, at most `max`: nothing changes their servers, or these are deleted. */
+export async function dueServerMoves(
   db: Executor,
   max: number,
 ): Promise<readonly ServerMoveRecord[]> {
-  const rows = await moveRows(db).where(eq(operations.state, 'running')).limit(max)
+  const { deletedAt } = serverIndex
+  const { isDeleting } = instanceMappings
+  const waits = sql`coalesce(${deletedAt} is null and not ${isDeleting} and (${IS_BUSY}), false)`
+  const rows = await moveRows(db)
+    .leftJoin(serverIndex, eq(serverIndex.serverId, operations.subjectId))
+    .leftJoin(instanceMappings, eq(instanceMappings.serverId, operations.subjectId))
+    .where(and(eq(operations.state, 'running'), sql`not ${waits}`))
+    .limit(max)
   return rows.map(moveOf)
 }
 
@@ -145,14 +155,12 @@ export async function findMovedServer(
   db: Executor,
   serverId: string,
 ): Promise<MovedServer | undefined> {
-  const { taskState, intent } = serverIndex
   const [row] = await db.orm
     .select({
       ...{ vmState: serverIndex.vmState, attempt: instanceMappings.attempt },
       ...{ cellId: instanceMappings.cellId, isDeleting: instanceMappings.isDeleting },
       lostCellId: instanceMappings.lostCellId,
-      isBusy: sql<number>`${taskState} is not null or ${intent} is not null
-        or ${instanceMappings.sagaId} is not null`,
+      isBusy: IS_BUSY,
     })
     .from(serverIndex)
     .innerJoin(instanceMappings, eq(instanceMappings.serverId, serverIndex.serverId))

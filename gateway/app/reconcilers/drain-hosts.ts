@@ -16,6 +16,8 @@ import type { RowReconciler } from './row-reconciler.ts'
 /** The longest time between rounds; a commit that may be work wakes it earlier. */
 const EVERY_MS = 10_000
 const BATCH = 100
+/** So that hosts which are drained at once do not wait for each other. */
+const PARALLEL = 10
 /** More than a host has. */
 const SERVERS_MAX = 10_000
 
@@ -25,6 +27,7 @@ export function drainHosts(compute: Compute): RowReconciler<DueDrain> {
     name: 'drain hosts',
     everyMs: EVERY_MS,
     due: () => dueDrains(compute.db),
+    parallel: PARALLEL,
     keyOf: ({ id }) => id,
     work: (drain) => tryToAdvance(compute, drain),
     setAside: (drain) => end(compute, drain, 'failed', 'It stopped the program that did it.'),
