@@ -1,6 +1,7 @@
-import { and, desc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
+import type { HostId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
 import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
 import type { HostRecord } from './host-list.ts'
@@ -24,11 +25,29 @@ export async function movesOf<Method extends string = MoveMethod>(
   db: Executor,
   operationId: string,
 ): Promise<readonly DrainMove<Method>[]> {
-  const rows = await db.orm
-    .select()
-    .from(drainMoves)
-    .where(eq(drainMoves.operationId, operationId))
-    .orderBy(drainMoves.serverId)
+  return await selectMoves(db, eq(drainMoves.operationId, operationId))
+}
+
+/**
+ * Of the moves of a drain, those that a round has to do with: that have not ended, or whose servers are on the host again.
+ * A host may have thousands of servers, and most have moved before the last one has.
+ */
+export async function movesAtWork(
+  db: Executor,
+  operationId: string,
+  hostId: HostId,
+): Promise<readonly DrainMove[]> {
+  const isBack = sql`exists (select 1 from server_index s
+    where s.server_id = ${drainMoves.serverId} and s.host_id = ${hostId})`
+  const isOpen = notInArray(drainMoves.state, ['moved', 'gone'])
+  return await selectMoves(db, and(eq(drainMoves.operationId, operationId), or(isOpen, isBack)))
+}
+
+async function selectMoves<Method extends string>(
+  db: Executor,
+  where: SQL | undefined,
+): Promise<readonly DrainMove<Method>[]> {
+  const rows = await db.orm.select().from(drainMoves).where(where).orderBy(drainMoves.serverId)
   return rows.map((kept) => {
     const { operationId: _, ...row } = kept
     return {

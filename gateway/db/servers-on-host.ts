@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull } from 'drizzle-orm'
+import { and, asc, count, eq, gt, isNull } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { HostRecord } from './host-list.ts'
@@ -31,4 +31,14 @@ export async function serversOnHost(
     vmState: row.vmState as VmState,
     taskState: row.taskState as Task | null,
   }))
+}
+
+/** How many servers are on this host. */
+export async function countServersOnHost(db: Executor, { view }: HostRecord): Promise<number> {
+  const { host, hostId, deletedAt } = serverIndex
+  const [row] = await db.orm
+    .select({ servers: count() })
+    .from(serverIndex)
+    .where(and(eq(host, view.name), eq(hostId, view.hostId), isNull(deletedAt)))
+  return row?.servers ?? 0
 }

@@ -4,7 +4,7 @@ import {
   beginMove,
   changeMove,
   failureOf,
-  movesOf,
+  movesAtWork,
   type NamedServer,
   serversOfDrain,
 } from '../../db/drain-moves.ts'
@@ -63,7 +63,7 @@ export async function moveServers(
     ...{ hostId: view.hostId, parallel, liveOnly, toOtherCells, evacuates },
     ...{ mayBegin, isUp, capabilities, othersServe },
   }
-  const moves = await movesOf(db, drain.id)
+  const moves = await movesAtWork(db, drain.id, drain.subjectId)
   const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
   const servers = await withPolicies(
     compute,
@@ -94,7 +94,7 @@ export async function moveServers(
       await begin(compute, drain, { serverId, method, seen: known.get(serverId) }, settings)
     }),
   ])
-  return leftOf(await movesOf(db, drain.id), servers)
+  return leftOf(await movesAtWork(db, drain.id, drain.subjectId), servers)
 }
 
 function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {

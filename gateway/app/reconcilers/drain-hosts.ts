@@ -6,7 +6,7 @@ import { abandonMoves } from '../../db/drain-moves.ts'
 import { cellsWithServingHosts } from '../../db/host-index.ts'
 import { findHost, type HostRecord } from '../../db/host-list.ts'
 import { endDrain, noteProgress, runningDrains } from '../../db/operations.ts'
-import { serversOnHost } from '../../db/servers-on-host.ts'
+import { countServersOnHost } from '../../db/servers-on-host.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import { setService } from '../hosts/services.ts'
@@ -18,8 +18,6 @@ const EVERY_MS = 10_000
 const BATCH = 100
 /** So that hosts which are drained at once do not wait for each other. */
 const PARALLEL = 10
-/** More than a host has. */
-const SERVERS_MAX = 10_000
 
 /** A draining host takes no new server, and its servers move if that was asked for; once it has none left, the operation is done. */
 export function drainHosts(compute: Compute): RowReconciler<DueDrain> {
@@ -121,7 +119,7 @@ function leftText(remaining: number, { waiting }: MovesLeft): string {
  */
 async function remainingOn({ db, cells }: Compute, host: HostRecord): Promise<number> {
   const { view } = host
-  const shown = (await serversOnHost(db, host, '', SERVERS_MAX)).length
+  const shown = await countServersOnHost(db, host)
   return isHostUp(host, cells) ? Math.max(shown, view.used.instances) : shown
 }
 
