@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { workContext } from '#common/context.ts'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import { answerUnrouted } from './api/compute/versions.ts'
 import { HANDLERS, STREAMING } from './api/handlers.ts'
@@ -42,7 +42,7 @@ export function createServer(
   const linksOf = linksSource(config.publicUrl, gateway.isTrustedProxy, elsewhere)
   const contracts = served
     .filter((name) => name !== 'identity' || elsewhere === undefined)
-    .map(loadContract)
+    .map(contractOf)
 
   for (const contract of contracts) {
     const service = SERVICES[contract.name]

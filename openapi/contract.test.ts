@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadContract } from './contract.ts'
+import { contractOf, loadContract } from './contract.ts'
 import type { Microversion } from './microversions.ts'
 
 const compute = loadContract('compute')
@@ -197,6 +197,11 @@ describe('response()', () => {
       compute.operation('deleteKeypair').successStatus(version)
     expect([status('2.1'), status('2.2')]).toEqual([202, 204])
   })
+})
+
+test('contractOf() reads each document once in a process', () => {
+  expect(contractOf('image')).toBe(contractOf('image'))
+  expect(contractOf('image').name).toBe('image')
 })
 
 describe('compilation', () => {

@@ -40,6 +40,18 @@ export interface Contract {
   readonly compiled: number
 }
 
+const loaded = new Map<DocumentName, Contract>()
+
+/**
+ * The contract of a document, read once in a process: reading all documents takes half a second, and what one gateway
+ * has compiled serves the others in its process.
+ */
+export function contractOf(name: DocumentName): Contract {
+  const contract = loaded.get(name) ?? loadContract(name)
+  loaded.set(name, contract)
+  return contract
+}
+
 /** Reads a document and makes it callable; each part is compiled at its first use. */
 export function loadContract(name: DocumentName): Contract {
   const annotated = loadDocument(name)

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { presentDocuments } from '#openapi/load-document.ts'
 import { PUBLIC_POLICY } from '#openapi/projection/operation.ts'
 import { isAllowedUpstream } from '#test/api/walks/upstream-check.ts'
@@ -10,7 +10,7 @@ import { ANONYMOUS, type Caller } from './request-context.ts'
 
 const DOCUMENT_RULES = new Set(
   presentDocuments()
-    .flatMap((name) => loadContract(name).operations)
+    .flatMap((name) => contractOf(name).operations)
     .map(({ policy }) => policy)
     .filter((policy) => policy !== PUBLIC_POLICY),
 )

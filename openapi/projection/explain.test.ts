@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
-import { loadContract } from '../contract.ts'
+import { contractOf } from '../contract.ts'
 import type { Microversion } from '../microversions.ts'
 
-const compute = loadContract('compute')
+const compute = contractOf('compute')
 const create = compute.operation('createServer')
 const FIELDS = [
   'name',

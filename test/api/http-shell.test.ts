@@ -7,7 +7,7 @@ import { normalPath } from '#gateway/http/normal-path.ts'
 import type { Call } from '#gateway/http/operation.ts'
 import { registerRoutes } from '#gateway/http/routes.ts'
 import { SERVICES } from '#gateway/http/services.ts'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import { HttpApi, type IdentityWorld, identityWorld } from './identity-world.ts'
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   token = await identity.logIn('demo', demo)
   unscoped = await identity.logIn('admin', admin, 'unscoped')
 
-  const contract = loadContract('compute')
+  const contract = contractOf('compute')
   const handlers = Object.fromEntries(
     contract.operations.map(({ id }) => [
       id,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import { type BootWorld, bootWorld } from '#test/env/boot-world.ts'
 import type { ApiClient } from '#test/env/compute-api.ts'
@@ -29,7 +29,7 @@ const REMOVED = [
 ]
 
 test('operations that Nova removed answer 410 at every microversion, to any body', async () => {
-  const removed = loadContract('compute').operations.filter(({ path }) => {
+  const removed = contractOf('compute').operations.filter(({ path }) => {
     const [, , first = '', , consoles] = path.split('/')
     return REMOVED.some((name) => first === `os-${name}`) || consoles === 'consoles'
   })

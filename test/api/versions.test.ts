@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '#gateway/server.ts'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import { checkedAnswer } from '../env/api/check-response.ts'
 import { type ComputeApi, computeApi } from '../env/compute-api.ts'
@@ -144,5 +144,5 @@ test('discovery does not care for tokens that are not valid', async () => {
 })
 
 function problemsOf(operationId: string, body: unknown): readonly string[] {
-  return loadContract('compute').operation(operationId).validateResponse('2.1', 200, body)
+  return contractOf('compute').operation(operationId).validateResponse('2.1', 200, body)
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
 
 /** What Nova's history says each microversion changed, written down apart from the document it checks. */
 type Changes = Readonly<Record<string, string>>
 
-const contract = loadContract('compute')
+const contract = contractOf('compute')
 const schemasAt = new Map(
   contract.versions.map((version) => {
     const { schemas } = contract.document(version)['components'] as { schemas: Node }

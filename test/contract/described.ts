@@ -1,4 +1,4 @@
-import { type Contract, loadContract } from '#openapi/contract.ts'
+import { type Contract, contractOf } from '#openapi/contract.ts'
 import { type DocumentName, loadDocument } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
@@ -14,7 +14,7 @@ export class Described {
   readonly #paths: Readonly<Record<string, Node>>
 
   constructor(name: DocumentName) {
-    this.contract = loadContract(name)
+    this.contract = contractOf(name)
     const annotated = loadDocument(name)
     this.#paths = inliner(annotated)(annotated['paths']) as Record<string, Node>
   }

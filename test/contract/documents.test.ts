@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { loadDocument, presentDocuments } from '#openapi/load-document.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
 import { inliner } from '#openapi/projection/inline.ts'
@@ -9,7 +9,7 @@ import { queryParameters } from '#openapi/projection/query.ts'
 const PATH_PARAMETER = /\{(\w+)\}/g
 
 describe.each(presentDocuments())('%s.yaml', (name) => {
-  const contract = loadContract(name)
+  const contract = contractOf(name)
   const annotated = loadDocument(name)
   const newest = contract.versions.at(-1)!
   const inlined = inliner(annotated)(annotated['paths']) as Record<string, Node>

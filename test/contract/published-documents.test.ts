@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
+import { contractOf } from '#openapi/contract.ts'
 import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import { MAX, type Microversion } from '#openapi/microversions.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
@@ -24,7 +24,7 @@ const config = await createConfig({
 })
 
 const published = presentDocuments().flatMap((name) => {
-  const contract = loadContract(name)
+  const contract = contractOf(name)
   const versions = SAMPLED[name] ?? contract.versions
   return versions.map((version) => ({ name, version, document: contract.document(version) }))
 })
@@ -55,7 +55,7 @@ describe.each(published)('the document of $name at $version', ({ name, document 
 })
 
 test('each action is a component of its own, and its path takes one of them', () => {
-  const contract = loadContract('compute')
+  const contract = contractOf('compute')
   for (const version of VERSIONS) {
     const document = contract.document(version)
     const { schemas } = document['components'] as { schemas: Record<string, Node> }

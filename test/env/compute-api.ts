@@ -5,7 +5,7 @@ import { registerCell } from '#gateway/app/cells/register-cell.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
 import { createServer } from '#gateway/server.ts'
-import { type Contract, loadContract } from '#openapi/contract.ts'
+import { type Contract, contractOf } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { checkedAnswer } from './api/check-response.ts'
 import { freshBus } from './fresh-bus.ts'
@@ -79,7 +79,7 @@ export async function computeApi(
     () => ids.every((id) => gateway.compute.cells.cell(id)?.isReachable === true),
     HEARD_LIMIT_MS,
   )
-  const contract = loadContract('compute')
+  const contract = contractOf('compute')
   const app = createServer(gateway, ['compute'])
   const owned = parts.move()
 

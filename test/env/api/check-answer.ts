@@ -1,6 +1,6 @@
 import { normalPath } from '#gateway/http/normal-path.ts'
 import { serviceAt } from '#gateway/http/services.ts'
-import { type Contract, loadContract, UNVERSIONED } from '#openapi/contract.ts'
+import { type Contract, contractOf, UNVERSIONED } from '#openapi/contract.ts'
 import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Method, Operation } from '#openapi/projection/operation.ts'
@@ -115,7 +115,7 @@ function documentOf(name: DocumentName): Served {
   const known = served.get(name)
   if (known !== undefined) return known
   if (!presentDocuments().includes(name)) throw new Error(`There is no document ${name}`)
-  const contract = loadContract(name)
+  const contract = contractOf(name)
   const routes = contract.operations
     .map(({ method, path }) => routeOf(method, path))
     // As in a router, literal segments come before parameters.
