@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { callApi, type Session, signIn } from '#deploy/api/session.ts'
+import { layoutIn } from '#deploy/deployment/layout.ts'
+import { loadState } from '#deploy/deployment/state.ts'
 import { projectRoot } from '#deploy/paths.ts'
+import { processStates } from '#deploy/status/process-states.ts'
+import { compileCache } from './compile-cache.ts'
 
 export interface CommandResult {
   readonly code: number | null
@@ -27,11 +31,14 @@ export class Checkout implements AsyncDisposable {
   /** `within`: what each command is started by, such as to be in another network. */
   constructor(within: readonly string[] = []) {
     this.#within = within
+    symlinkSync(compileCache(), layoutIn(this.home).compileCache)
   }
 
   /** From now on its commands are those of the release in this folder. */
   runFrom(root: string): void {
     this.#root = root
+    // Of a folder that is removed later nothing is kept.
+    rmSync(layoutIn(this.home).compileCache, { recursive: true, force: true })
   }
 
   /** Runs `./weir ARGS`. */
@@ -78,11 +85,16 @@ export class Checkout implements AsyncDisposable {
     return stdout
   }
 
-  /** The pids of what `./weir status` shows as up. */
+  /** The pids of what `./weir status` shows as up, without the half second that the command takes to start. */
   async processes(): Promise<ReadonlyMap<string, number>> {
-    const { stdout } = await this.weir('status')
-    const lines = stdout.matchAll(/^(\S+) +up +pid (\d+)/gm)
-    return new Map(Array.from(lines, ([, name = '', pid]) => [name, Number(pid)]))
+    const layout = layoutIn(this.home)
+    const state = loadState(layout)
+    const states = state === undefined ? [] : await processStates(layout, state)
+    return new Map(
+      states.flatMap(({ name, isAlive, pid }) =>
+        isAlive && pid !== undefined ? [[name, pid] as const] : [],
+      ),
+    )
   }
 
   /** Of the process that restarts what ends, as last started. */

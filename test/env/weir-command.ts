@@ -8,6 +8,7 @@ import { EXIT_CODES } from '#gateway/cli/exit-codes.ts'
 import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 import { clientSettings, type Settings } from './client-program.ts'
 import type { Cloud } from './cloud.ts'
+import { compileCache } from './compile-cache.ts'
 
 export interface CommandOutcome {
   readonly code: number
@@ -65,7 +66,11 @@ export class WeirCommand {
   }
 
   #options() {
-    const env = { ...this.#env, WEIR_HOME: join(this.#directory, 'no-deployment') }
+    const env = {
+      ...this.#env,
+      WEIR_HOME: join(this.#directory, 'no-deployment'),
+      NODE_COMPILE_CACHE: compileCache(),
+    }
     return { env, timeout: RUN_LIMIT_MS }
   }
 }

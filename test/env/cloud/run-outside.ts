@@ -1,8 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { waitFor } from '#common/wait-for.ts'
+import { projectRoot } from '#deploy/paths.ts'
 import { isRunning } from '#deploy/process/process-identity.ts'
 import { logTail, startProcess } from '#deploy/process/start-process.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
+import { compileCache } from '../compile-cache.ts'
 import type { Running } from './cloud-process.ts'
 import type { Program } from './program.ts'
 
@@ -20,7 +22,13 @@ export async function runOutside(
   const identity = await startProcess({
     command: process.execPath,
     args: [program.script],
-    env: { PATH: process.env['PATH'], TZ: 'UTC', ...env },
+    env: {
+      PATH: process.env['PATH'],
+      TZ: 'UTC',
+      // Of another folder nothing is kept.
+      ...(root === projectRoot && { NODE_COMPILE_CACHE: compileCache() }),
+      ...env,
+    },
     directory: root,
     logFile,
     lifetime: 'with-parent',

@@ -4,6 +4,7 @@ import { projectRoot } from '#deploy/paths.ts'
 import { isRunning, type ProcessIdentity } from '#deploy/process/process-identity.ts'
 import { startProcess } from '#deploy/process/start-process.ts'
 import type { Program } from '#deploy/processes/program.ts'
+import { compileCache } from '#test/env/compile-cache.ts'
 import { Relay } from '#test/env/relay.ts'
 
 export const MEMBER_KINDS = ['gateway', 'cell', 'compute', 'database', 'bus'] as const
@@ -156,7 +157,7 @@ export class ProgramMember extends Member {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         TZ: 'UTC',
-        NODE_COMPILE_CACHE: join(this.#folder, 'compile-cache'),
+        NODE_COMPILE_CACHE: compileCache(),
         RELIABILITY_CLOCK_FILE: this.#clockFile,
         ...this.#program.settings,
       },
