@@ -128,15 +128,16 @@ const both =
 const nothing: Fault = async () => async () => undefined
 
 const SHORT: Readonly<Record<string, Fault>> = {
-  'nothing is lost': nothing,
   'the writer of the databases is killed': killWriter,
   'a server of the bus is killed': killBusServer,
   'a gateway is killed': kill(gateway),
-  'a process of a cell is killed': kill(cellProcess),
   'a gateway is cut off from the databases alone': cutOff('GATEWAY_DATABASE_URL'),
 }
 
 const LONG: Readonly<Record<string, Fault>> = {
+  'nothing is lost': nothing,
+  // npm run faults, which CI runs too, kills processes of cells all the time.
+  'a process of a cell is killed': kill(cellProcess),
   'the writer of the databases is frozen': freezeWriter,
   'the writer of the databases is stopped': async () => {
     const { galera } = plane

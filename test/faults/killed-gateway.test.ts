@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type CallOptions } from '#test/env/api/client.ts'
 import { createServer, SERVERS, untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
@@ -12,11 +12,19 @@ const FIRST: CallOptions = { gateway: 0 }
 
 let cloud: Cloud
 
-beforeEach(async () => {
+beforeAll(async () => {
   cloud = await startCloud({ outside: ['gateway'] })
 })
 
-afterEach(async () => {
+/** Both gateways run, and clients ask both. */
+beforeEach(async () => {
+  for (const [place, gateway] of cloud.gateways.entries()) {
+    if (!gateway.isRunning) await gateway.start()
+    cloud.remember(place)
+  }
+})
+
+afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 

@@ -28,6 +28,8 @@ const COMMANDS = [
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMrt1xWkiRDwSYEVEdcd/cLe4T9OQQ31rfRQK6n1qqOM'
 const COMMAND_MS = 120_000
 const BOOT_MS = 150_000
+/** As many as there are without a choice, or as few as do. */
+const SIZE = isFullRun ? [] : ['--cells', '1', '--hosts', '1']
 const NAME_ONLY = ['-f', 'value', '-c', 'floating_ip_address']
 const CURL = ['-s', '--max-time', '2']
 const why = whyNoGuests(COMMANDS)
@@ -49,7 +51,7 @@ describe.skipIf(why !== undefined)(
     beforeAll(async () => {
       before = await machineNetwork()
       checkout = new Checkout()
-      await checkout.succeed('up', '--driver', 'libvirt')
+      await checkout.succeed('up', '--driver', 'libvirt', ...SIZE)
       north = await hostOf('north-1')
       await startForeignGuest(virsh)
     }, 300_000)
