@@ -12,6 +12,7 @@ test.each([
   const bytes = Buffer.from('what a cell is let in with')
 
   expect(ours.getPublicKey()).toBe(theirs.getPublicKey())
+  expect(Buffer.from(ours.getPrivateKey())).toEqual(Buffer.from(theirs.getPrivateKey()))
   expect(Buffer.from(ours.sign(bytes))).toEqual(Buffer.from(theirs.sign(bytes)))
 })
 

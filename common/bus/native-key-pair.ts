@@ -13,6 +13,10 @@ const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
 /** A public nkey as text: a byte that says of what kind it is, the key, and a checksum. */
 const PUBLIC_KEY = /^[A-Z2-7]{56}$/
 
+/** Before a private key (`P…`). */
+const PRIVATE_PREFIX = 15 << 3
+const CRC_POLYNOMIAL = 0x1021
+
 /**
  * The key pair of a seed (`SO…`, `SA…`, `SU…`), signing as nkeys does and natively. The arithmetic of nkeys is
  * JavaScript and derives the public key each time: the signatures for one new cell kept a gateway that knows fifty
@@ -21,9 +25,14 @@ const PUBLIC_KEY = /^[A-Z2-7]{56}$/
 export function nativeKeyPair(seed: string): KeyPair {
   const pair = fromSeed(new TextEncoder().encode(seed))
   const key = once(() => privateKeyOf(seed))
+  const publicBytes = once(() => publicBytesOf(key()))
   return Object.assign(Object.create(pair) as KeyPair, {
-    getPublicKey: once(() => pair.getPublicKey()),
-    getPrivateKey: once(() => pair.getPrivateKey()),
+    getPublicKey: once(() => textOf(kindOf(seed), publicBytes())),
+    getPrivateKey: once(() =>
+      new TextEncoder().encode(
+        textOf(PRIVATE_PREFIX, Buffer.concat([rawSeedOf(seed), publicBytes()])),
+      ),
+    ),
     sign: (input: Uint8Array) => sign(null, input, key()),
   })
 }
@@ -50,9 +59,49 @@ function once<T>(make: () => T): () => T {
 }
 
 function privateKeyOf(seed: string): KeyObject {
-  const raw = fromBase32(seed).subarray(PREFIX_BYTES, PREFIX_BYTES + KEY_BYTES)
-  const key = Buffer.concat([PKCS8_HEAD, raw])
+  const key = Buffer.concat([PKCS8_HEAD, rawSeedOf(seed)])
   return createPrivateKey({ key, format: 'der', type: 'pkcs8' })
+}
+
+function rawSeedOf(seed: string): Buffer {
+  return fromBase32(seed).subarray(PREFIX_BYTES, PREFIX_BYTES + KEY_BYTES)
+}
+
+function publicBytesOf(key: KeyObject): Buffer {
+  return createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(SPKI_HEAD.length)
+}
+
+/** The prefix of the public key: a seed has it in the last three bits of its first byte and the first five of its second. */
+function kindOf(seed: string): number {
+  const [first = 0, second = 0] = fromBase32(seed)
+  return ((first & 7) << 5) | (second >> 3)
+}
+
+/** As nkeys writes it: a byte that says of what kind it is, the key, and a checksum, in base 32. */
+function textOf(kind: number, key: Buffer): string {
+  const bytes = Buffer.concat([Buffer.of(kind), key])
+  const checksum = Buffer.alloc(2)
+  checksum.writeUInt16LE(crc16(bytes))
+  return toBase32(Buffer.concat([bytes, checksum]))
+}
+
+/** CRC-16 as in XMODEM. */
+function crc16(bytes: Buffer): number {
+  let crc = 0
+  for (const byte of bytes) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit += 1)
+      crc = ((crc << 1) ^ (crc & 0x8000 ? CRC_POLYNOMIAL : 0)) & 0xffff
+  }
+  return crc
+}
+
+function toBase32(bytes: Buffer): string {
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
+  const digits = bits.match(/.{1,5}/g) ?? []
+  return digits
+    .map((digit) => BASE32[Number.parseInt(digit.padEnd(BITS_PER_DIGIT, '0'), 2)])
+    .join('')
 }
 
 function fromBase32(text: string): Buffer {
