@@ -27,7 +27,8 @@ export function driverReimageContract(world: VolumesWorld): void {
     })
 
     test('reimage() with an image that does not fit, or of an absent volume, changes nothing', async () => {
-      const { image, content, shelve } = world.harness
+      const { harness } = world
+      const { image, content } = harness
       const volume = await newVolume()
       await content?.write(volume, 'kept')
       const size = 2 * volume.bytes
@@ -36,14 +37,14 @@ export function driverReimageContract(world: VolumesWorld): void {
       if (size <= LARGE) {
         const large =
           content === undefined
-            ? shelve(Buffer.alloc(size), 'raw')
-            : shelve(qcow2Header({ virtualSize: BigInt(size) }), 'qcow2')
+            ? harness.shelve(Buffer.alloc(size), 'raw')
+            : harness.shelve(qcow2Header({ virtualSize: BigInt(size) }), 'qcow2')
         await refused(volumes().reimage(volume, large, signal()), 'invalid')
       }
       const absent = { store: world.store.id, id: newId<VolumeId>() }
       await refused(volumes().reimage(absent, image, signal()), 'not-found')
 
-      expect(await world.harness.volumeLeftovers(volume.id)).toHaveLength(1)
+      expect(await harness.volumeLeftovers(volume.id)).toHaveLength(1)
       if (content !== undefined)
         expect((await content.read(volume)).toString('utf8', 0, 4)).toBe('kept')
     })

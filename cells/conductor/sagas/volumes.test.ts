@@ -13,13 +13,12 @@ import { feed } from '../../db/schema/feed.ts'
 import { purgeStores, readStores, recordStores } from '../../db/stores.ts'
 import { findVolumeKeys } from '../../db/volume-keys.ts'
 import { findVolume, queueVolumeAttempt } from '../../db/volumes.ts'
-import { contentForHost, findSource, sealedImageOf } from '../../volumes/source.ts'
+import { contentForHost, findSource } from '../../volumes/source.ts'
 import { GIB } from '../../volumes/store.ts'
 import { newVolumeKey } from '../../volumes/volume-keys.ts'
 import { createVolumeSaga } from './create-volume.ts'
 import { deleteVolumeSaga } from './delete-volume.ts'
 import { extendVolumeSaga } from './extend-volume.ts'
-import { reimageVolumeSaga } from './reimage-volume.ts'
 import { revertVolumeSaga } from './revert-volume.ts'
 import { sealedTarget, uploadVolumeSaga } from './upload-volume.ts'
 
@@ -217,51 +216,6 @@ test('a revert to a snapshot that is gone leaves the volume available, with the 
   const after = await waitFor('the revert to fail', settled, 30_000)
 
   expect(after.fault).toContain('could not be found')
-})
-
-const anImage = (id = newId<string>()) => ({
-  ...{ id, sizeBytes: 1, sha256: '0'.repeat(64), ticket: 'ticket', diskFormat: 'raw' },
-  ...{ name: 'image', minDiskGb: 0, minRamMb: 0, properties: {} },
-})
-
-test.each(done(trialsOf(reimageVolumeSaga)))(
-  'a re-image that %s leaves the volume available, of that image',
-  async (_, trial) => {
-    const { db, secrets } = running.cell.conductor
-    const operation = await madeVolume()
-    const volume = (await findVolume(db, operation.volumeId as VolumeId))!
-    const image = anImage()
-    const order = { imageId: image.id, sealedImage: sealedImageOf({ secrets }, image) }
-    const params = { operation: { ...operation, id: newId<string>() }, volume, ...order }
-    await using engine = await cellEngine(running, trial.saga)
-
-    const run = await engine.start(trial.saga, {
-      subject: volume.id,
-      params,
-      work: workContext({}),
-    })
-
-    expect(await run.finished).toBe('done')
-    const after = await findVolume(db, volume.id)
-    const imageId = image.id
-    expect(after).toMatchObject({ state: 'available', fault: null, sagaId: null, imageId })
-  },
-)
-
-test('a re-image with an image that is too large leaves the volume available, with the reason', async () => {
-  const operation = await madeVolume()
-  const reimage = { ...operation, id: newId<string>() }
-  const image = { ...anImage(), sizeBytes: 2 ** 40 }
-
-  for (const _ of [1, 2]) await cell.ask('volume.reimage', { operation: reimage, image })
-  const settled = async () => {
-    const now = await findVolume(running.cell.conductor.db, operation.volumeId as VolumeId)
-    return now?.state === 'available' && now.fault !== null ? now : undefined
-  }
-  const after = await waitFor('the re-image to fail', settled, 30_000)
-
-  expect(after.fault).toContain('needs a disk of')
-  expect(after.imageId).toBeNull()
 })
 
 async function deleteStart(operation: VolumeAttemptRef) {
