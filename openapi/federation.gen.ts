@@ -1940,6 +1940,8 @@ export interface components {
             readonly on_guest_failure: "none" | "restart";
             /** @description True if members of a project may move its servers to other cells. */
             readonly users_may_move: boolean;
+            /** @description True if drains that move servers also move those to other cells which no other host of their cell takes, as all do with `to_other_cells`. */
+            readonly drains_to_other_cells: boolean;
             readonly created_at: components["schemas"]["Time"];
             readonly updated_at: components["schemas"]["Time"];
         };
@@ -4359,6 +4361,8 @@ export interface operations {
                     readonly on_guest_failure?: "none" | "restart";
                     /** @description False by default. */
                     readonly users_may_move?: boolean;
+                    /** @description False by default. */
+                    readonly drains_to_other_cells?: boolean;
                 };
             };
         };
@@ -4479,6 +4483,8 @@ export interface operations {
                     readonly on_guest_failure?: "none" | "restart";
                     /** @description False by default. */
                     readonly users_may_move?: boolean;
+                    /** @description False by default. */
+                    readonly drains_to_other_cells?: boolean;
                 };
             };
         };

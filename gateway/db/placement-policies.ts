@@ -53,6 +53,8 @@ export interface PlacementRules {
   readonly onGuestFailure: 'none' | 'restart'
   /** True: users may move their servers to other cells. */
   readonly usersMayMove: boolean
+  /** True: drains move servers that no other host of their cell takes to other cells, also where they were not asked to. */
+  readonly drainsToOtherCells: boolean
 }
 
 /** Of a policy that says nothing. */
@@ -65,6 +67,7 @@ export const NO_RULES: PlacementRules = {
   onHostFailure: 'evacuate',
   onGuestFailure: 'none',
   usersMayMove: false,
+  drainsToOtherCells: false,
 }
 
 /** To whose servers a policy applies. */

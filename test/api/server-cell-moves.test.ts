@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { endOfOperation, type Operation } from '#test/env/api/operations.ts'
+import { endOfOperation, type Operation, untilOperation } from '#test/env/api/operations.ts'
 import {
   act,
   deleteServer,
@@ -310,4 +310,33 @@ test('a host whose cell has no other is drained into another cell, if that is as
     await deleteServer(demo, id)
   }
   await admin.call('PATCH', `${ROOT}/hosts/${host}`, { is_cordoned: false })
+})
+
+test('a cell that is drained gives away the servers whose placement policy says so, and waits for the others', async () => {
+  const policies = `${ROOT}/placement-policies`
+  const { tiny, small } = cloud.catalog
+  await admin.post(policies, { name: 'leaving', flavors: [tiny], drains_to_other_cells: true })
+  const { id: leaving } = await freeServer(north)
+  const { id: staying } = await freeServer(north, { flavorRef: small })
+  const command = new WeirCommand(cloud, 'admin')
+
+  const [begun] = await command.json<readonly Operation[]>(`cell drain ${north.name}`)
+  const { moves = [] } = await untilOperation(
+    admin,
+    begun!.id,
+    (now) => now.moves?.some(({ state }) => state === 'moved') === true,
+  )
+
+  expect(moves.find(({ server_id: id }) => id === leaving)).toMatchObject({ method: 'cell' })
+  expect(moves.find(({ server_id: id }) => id === staying)).toMatchObject({
+    ...{ state: 'waiting', tries: 0 },
+    reason: expect.stringContaining('Every other host of its cell is cordoned') as unknown,
+  })
+  expect(await cellOf(leaving)).toBe(south.name)
+  expect(await cellOf(staying)).toBe(north.name)
+  await admin.post(`${ROOT}/operations/${begun!.id}/cancel`)
+  await command.run(`cell enable ${north.name}`)
+  await admin.call('PATCH', `${ROOT}/hosts/${await hostOf(north)}`, { is_cordoned: false })
+  await admin.delete(`${policies}/leaving`)
+  for (const id of [leaving, staying]) await deleteServer(demo, id)
 })

@@ -88,6 +88,7 @@ function changeOf(body: Body): PolicyChange {
       onHostFailure: body.on_host_failure,
       onGuestFailure: body.on_guest_failure,
       usersMayMove: body.users_may_move,
+      drainsToOtherCells: body.drains_to_other_cells,
       preference: body.preference?.map(({ cells = [], labels = {} }) => ({ cells, labels })),
     },
   }

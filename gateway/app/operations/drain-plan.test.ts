@@ -86,12 +86,23 @@ test('where no other host of the cell serves, none is tried there: servers go to
   expect(planDrain(fixed, [server('a')], [], NOW).stuck[0]?.reason).toMatch(/^The driver/)
 })
 
+test('servers that may leave their cell go to another one, also where the drain was not asked to', () => {
+  const capabilities = new Set(['move', 'liveMove', 'snapshot'])
+  const alone = { ...SETTINGS, capabilities, othersServe: false, parallel: 9 }
+  const free = server('free', { mayLeaveCell: true })
+
+  const plan = planDrain(alone, [free, server('bound')], [], NOW)
+  expect(plan.begin).toEqual([{ serverId: 'free', method: 'cell' }])
+  expect(plan.stuck.map(({ serverId }) => serverId)).toEqual(['bound'])
+  expect([methodCount(alone, free), methodCount(alone, {})]).toEqual([1, 0])
+})
+
 test('after a failure in another cell there is a pause, where no other host of the cell serves', () => {
   const capabilities = new Set(['move', 'liveMove', 'snapshot'])
   const alone = { ...SETTINGS, capabilities, toOtherCells: true, othersServe: false }
 
-  expect(methodCount(alone)).toBe(1)
-  expect(methodCount({ ...alone, othersServe: true })).toBe(3)
+  expect(methodCount(alone, {})).toBe(1)
+  expect(methodCount({ ...alone, othersServe: true }, {})).toBe(3)
 })
 
 test('no more servers move at a time than may, and busy ones and those elsewhere are left alone', () => {

@@ -30,6 +30,8 @@ export interface DrainedServer {
   readonly isBusy: boolean
   /** It stays on its host, which has failed; absent: it leaves it. */
   readonly stays?: Stay
+  /** It is moved to another cell where no other host of its cell takes it; absent: as the drain says. */
+  readonly mayLeaveCell?: true
 }
 
 /** What becomes of a server that stays: it starts with its host again, or is stopped. */
@@ -162,12 +164,13 @@ interface Methods {
   readonly reason: string
 }
 
-function methodsFor({ vmState, isBusy, stays }: DrainedServer, settings: DrainSettings): Methods {
+function methodsFor(server: DrainedServer, settings: DrainSettings): Methods {
+  const { vmState, isBusy, stays } = server
   const { capabilities, liveOnly, isUp, evacuates } = settings
   if (stays !== undefined) return { methods: [], reason: reasonOfStay(stays) }
   if (isBusy) return { methods: [], reason: 'Another request is changing it.' }
   if (!isUp) return evacuates ? evacuationOf(vmState) : { methods: [], reason: DOWN }
-  const { live, cold, cell } = possibleMethods(settings)
+  const { live, cold, cell } = possibleMethods(settings, server)
   const why = (isAble: boolean, unable: string) => (isAble ? NO_OTHER_HOST : unable)
   const movesLive = capabilities.has('liveMove')
   const movesCold = capabilities.has('move')
@@ -204,11 +207,14 @@ function methodsFor({ vmState, isBusy, stays }: DrainedServer, settings: DrainSe
 type Possible = Readonly<Record<'live' | 'cold' | 'cell', readonly MoveMethod[]>>
 
 /** The ways off a host that answers. None leads to another host of the cell while none serves: the cell could only refuse. */
-function possibleMethods({ capabilities, toOtherCells, othersServe }: DrainSettings): Possible {
+function possibleMethods(
+  { capabilities, toOtherCells, othersServe }: DrainSettings,
+  { mayLeaveCell }: Pick<DrainedServer, 'mayLeaveCell'>,
+): Possible {
   return {
     live: othersServe && capabilities.has('liveMove') ? ['live'] : [],
     cold: othersServe && capabilities.has('move') ? ['cold'] : [],
-    cell: toOtherCells && capabilities.has('snapshot') ? ['cell'] : [],
+    cell: (toOtherCells || mayLeaveCell) && capabilities.has('snapshot') ? ['cell'] : [],
   }
 }
 
@@ -257,10 +263,13 @@ export function afterFailure<Method extends string>(
   }
 }
 
-/** How many ways the host has to move a server that runs. */
-export function methodCount(settings: DrainSettings): number {
+/** How many ways the host has to move the server while it runs. */
+export function methodCount(
+  settings: DrainSettings,
+  server: Pick<DrainedServer, 'mayLeaveCell'>,
+): number {
   if (!settings.isUp) return 1
-  const { live, cold, cell } = possibleMethods(settings)
+  const { live, cold, cell } = possibleMethods(settings, server)
   return settings.liveOnly ? live.length : live.length + cold.length + cell.length
 }
 

@@ -12,6 +12,7 @@ import { queueEvents } from '../../db/event-inbox.ts'
 import { policySubjectsOn } from '../../db/fenced-hosts.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
+import type { PlacementPolicy } from '../../db/placement-policies.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
@@ -76,9 +77,11 @@ export async function moveServers(
   const known = new Map(moves.map((move) => [move.serverId, move]))
   const put = (move: DrainMove) => changeMove(db, drain.id, known.get(move.serverId), move)
   for (const move of plan.ended) await put(move)
+  const methods = (serverId: string) =>
+    methodCount(settings, servers.find(({ id }) => id === serverId) ?? {})
   for (const move of plan.failed) {
     const why = await failureOf(db, move.serverId, move.requestId ?? '')
-    await put(afterFailure(move, why ?? UNKNOWN, methodCount(settings), now))
+    await put(afterFailure(move, why ?? UNKNOWN, methods(move.serverId), now))
   }
   for (const { serverId, reason } of plan.stuck) {
     const move = known.get(serverId) ?? newMove(serverId)
@@ -91,7 +94,8 @@ export async function moveServers(
     ...plan.stop.map((serverId) => stop(compute, drain, serverId)),
     ...plan.confirm.map((serverId) => confirm(compute, drain, serverId)),
     ...plan.begin.map(async ({ serverId, method }) => {
-      await begin(compute, drain, { serverId, method, seen: known.get(serverId) }, settings)
+      const seen = known.get(serverId)
+      await begin(compute, drain, { serverId, method, seen, methods: methods(serverId) })
     }),
   ])
   return leftOf(await movesAtWork(db, drain.id, drain.subjectId), servers)
@@ -116,23 +120,29 @@ function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): M
   }
 }
 
-/** Where the gateways evacuate a host by themselves, the placement policies of its servers say which they leave there. */
+/**
+ * With what the placement policies of the servers say: which may leave their cell, and which are left on the host where the
+ * gateways evacuate it by themselves.
+ */
 async function withPolicies(
   { db, placementPolicies }: Compute,
-  { fencedAt }: HostDrain,
+  { fencedAt, toOtherCells }: HostDrain,
   { view: { name, hostId } }: HostRecord,
   servers: readonly NamedServer[],
 ): Promise<readonly NamedServer[]> {
   const policies = placementPolicies.all()
-  const isAny = policies.some(({ rules }) => rules.onHostFailure !== 'evacuate')
-  if (fencedAt === null || !isAny) return servers
+  const isFenced = fencedAt !== null
+  const matters = ({ rules: { onHostFailure, drainsToOtherCells } }: PlacementPolicy) =>
+    isFenced ? onHostFailure !== 'evacuate' : drainsToOtherCells && !toOtherCells
+  if (!policies.some(matters)) return servers
   const subjects = await policySubjectsOn(db, { name, hostId })
   return servers.map((server) => {
     const subject = subjects.get(server.id)
     const policy = subject && appliedPolicy(policies, subject)
-    const how = policy?.rules.onHostFailure ?? 'evacuate'
-    if (policy == null || how === 'evacuate') return server
-    return { ...server, stays: { how, policy: policy.name } }
+    if (policy == null) return server
+    const { onHostFailure: how, drainsToOtherCells } = policy.rules
+    if (!isFenced) return drainsToOtherCells ? { ...server, mayLeaveCell: true } : server
+    return how === 'evacuate' ? server : { ...server, stays: { how, policy: policy.name } }
   })
 }
 
@@ -163,14 +173,15 @@ interface MoveStart {
   readonly method: MoveMethod
   /** What was done before; undefined: nothing. */
   readonly seen: DrainMove | undefined
+  /** How many there are. */
+  readonly methods: number
 }
 
 /** Afterwards the server is on its way, or waits, and its move says why. */
 async function begin(
   compute: Compute,
   drain: HostDrain,
-  { serverId, method, seen }: MoveStart,
-  settings: DrainSettings,
+  { serverId, method, seen, methods }: MoveStart,
 ): Promise<void> {
   const { db, clock } = compute
   const context = operatorOf(drain)
@@ -187,7 +198,7 @@ async function begin(
   } catch (error) {
     if (!isFailure(error)) throw error
     const now = new Date(clock.now())
-    const failed = afterFailure(tried, error.message, methodCount(settings), now)
+    const failed = afterFailure(tried, error.message, methods, now)
     // An unreachable cell refused nothing: the same is tried again.
     const isSilent = error.kind === 'unavailable'
     await changeMove(db, drain.id, tried, isSilent ? { ...failed, tries } : failed)

@@ -139,6 +139,7 @@ function given({
   onHostFailure,
   onGuestFailure,
   usersMayMove,
+  drainsToOtherCells,
 }: PolicyChange['rules']): Partial<PlacementRules> {
   return {
     ...(tolerations !== undefined && { tolerations }),
@@ -149,6 +150,7 @@ function given({
     ...(onHostFailure !== undefined && { onHostFailure }),
     ...(onGuestFailure !== undefined && { onGuestFailure }),
     ...(usersMayMove !== undefined && { usersMayMove }),
+    ...(drainsToOtherCells !== undefined && { drainsToOtherCells }),
   }
 }
 

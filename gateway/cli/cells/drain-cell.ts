@@ -16,7 +16,7 @@ export interface DrainCellOptions extends WaitOptions {
   readonly reason?: string
   readonly wait?: true
   readonly dryRun?: true
-  /** Servers are moved to other cells; else it is waited until they are gone. */
+  /** All servers are moved to other cells; else those whose placement policies let drains do so, and the others are waited for. */
   readonly toOtherCells?: true
   /** Of each host, the most servers that move at a time. */
   readonly parallel?: number
@@ -56,14 +56,15 @@ export async function drainCell(
   const decided = { is_enabled: false, disabled_reason: reason ?? null }
   await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
   // One that does not answer is asked by the operations, once it does.
-  if (toOtherCells && cell.is_reachable) await cordonAll(session, hosts, reason)
+  const move = toOtherCells || (await doPoliciesMove(session))
+  if (move && cell.is_reachable) await cordonAll(session, hosts, reason)
   const operations: Operation[] = []
   for (const { id } of hosts)
     operations.push(
       await federation.ask('post', '/v1/hosts/{host}/drain', {
         path: { host: id },
         body: {
-          ...{ move: toOtherCells, to_other_cells: toOtherCells },
+          ...{ move, to_other_cells: toOtherCells },
           ...(parallel !== undefined && { parallel }),
           ...(reason !== undefined && { reason }),
         },
@@ -72,6 +73,12 @@ export async function drainCell(
   if (options.wait === true)
     for (const { id } of operations) await waitForOperation(operator, id, options)
   else await show(listView(operations, operationListing(Date.now())))
+}
+
+/** True where some placement policy lets drains move servers to other cells. */
+async function doPoliciesMove({ federation }: Session): Promise<boolean> {
+  const { placement_policies: policies } = await federation.ask('get', '/v1/placement-policies')
+  return policies.some((policy) => policy.drains_to_other_cells)
 }
 
 /** Before the first host is drained, so that none of its servers goes to another host that is drained after it. */

@@ -97,6 +97,11 @@ function withRules(command: Command): Command {
     .option('--no-selectable', 'Let users not choose it')
     .option('--users-may-move', 'Let users move their servers to other cells')
     .option('--no-users-may-move', 'Let only administrators move its servers')
+    .option('--drain-to-other-cells', 'Let drains move its servers to other cells')
+    .option(
+      '--no-drain-to-other-cells',
+      'Keep its servers in their cell unless a drain is asked otherwise',
+    )
     .option(
       '--tolerate <taints...>',
       'Taints that its servers tolerate, each as KEY[=VALUE][:EFFECT]',

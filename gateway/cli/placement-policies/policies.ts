@@ -23,6 +23,7 @@ export interface PolicyOptions extends ViewOptions {
   readonly onHostFailure?: Policy['on_host_failure']
   readonly onGuestFailure?: Policy['on_guest_failure']
   readonly usersMayMove?: boolean
+  readonly drainToOtherCells?: boolean
   readonly spread?: components['schemas']['Spread'] | false
   readonly prefer?: readonly components['schemas']['CellSelector'][] | false
 }
@@ -40,6 +41,11 @@ const LISTING: Listing<Policy> = {
     { head: 'ON HOST FAILURE', of: ({ on_host_failure }) => on_host_failure, isWide: true },
     { head: 'ON GUEST FAILURE', of: ({ on_guest_failure }) => on_guest_failure, isWide: true },
     { head: 'USERS MAY MOVE', of: ({ users_may_move }) => users_may_move, isWide: true },
+    {
+      head: 'DRAIN TO OTHER CELLS',
+      of: ({ drains_to_other_cells }) => drains_to_other_cells,
+      isWide: true,
+    },
     { head: 'COST WEIGHT', of: ({ cost_weight }) => cost_weight, isWide: true },
     { head: 'DESCRIPTION', of: ({ description }) => description, isWide: true },
     { head: 'ID', of: ({ id }) => id, isWide: true },
@@ -120,6 +126,7 @@ function changeOf(options: PolicyOptions): Change {
     onHostFailure,
     onGuestFailure,
     usersMayMove,
+    drainToOtherCells,
   } = options
   const given: { readonly [Name in keyof Change]: Change[Name] | undefined } = {
     name,
@@ -136,6 +143,7 @@ function changeOf(options: PolicyOptions): Change {
     on_host_failure: onHostFailure,
     on_guest_failure: onGuestFailure,
     users_may_move: usersMayMove,
+    drains_to_other_cells: drainToOtherCells,
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -27,6 +27,7 @@ export function placementPolicyView(policy: PlacementPolicy) {
     on_host_failure: rules.onHostFailure,
     on_guest_failure: rules.onGuestFailure,
     users_may_move: rules.usersMayMove,
+    drains_to_other_cells: rules.drainsToOtherCells,
     created_at: policy.createdAt.toISOString(),
     updated_at: policy.updatedAt.toISOString(),
   }
