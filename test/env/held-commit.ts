@@ -46,8 +46,8 @@ export class HeldCommit implements AsyncDisposable {
   }
 
   /** Returns when a transaction waits at the point. */
-  async reached(): Promise<void> {
-    await waitFor('a commit to wait', async () => (await this.#waiting()).length > 0, WAIT_MS)
+  async reached(withinMs = WAIT_MS): Promise<void> {
+    await waitFor('a commit to wait', async () => (await this.#waiting()).length > 0, withinMs)
   }
 
   /** Ends the transactions that wait, whose process has ended: what they have done is rolled back. */

@@ -345,7 +345,8 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
           await using held = await HeldCommit.open(database, saga, point)
           const asked = request(operation, things).catch(() => undefined)
           try {
-            await held.reached()
+            // A loaded host may copy a volume for a minute.
+            await held.reached(LIMIT_MS)
             if (when === 'past') await held.release()
             await kill(victim, things)
             // The owner of the transaction has died in the middle of it.
