@@ -55,8 +55,8 @@ const RESERVATION_LENGTH = 8
 
 /**
  * Decides everything about `count` servers of a request, or about those that cells have hosts for, and writes nothing;
- * `room` then has what they take. Throws what Nova answers for what cannot
- * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is unreachable.
+ * `room` then has what they take. Throws what Nova answers for what cannot be had: `invalid`, `forbidden`, `over-quota`,
+ * `conflict`; `unavailable` while every cell is unreachable.
  */
 export async function planServers(
   boot: Boot,
@@ -98,29 +98,12 @@ export async function planServers(
   const required = { ...where, group, apart, sameHost, cellHints: named, hints, policy }
   const { securityGroups, needsFirewall } = nics
   const about = { projectId, ...neighbours, ...rule, ...(needsFirewall && { needsFirewall }) }
-  const choices = await chooseFitting(
-    compute,
-    db,
-    { required, about, minCount, count, room },
-    context,
-  )
+  const wanted = { required, about, minCount, count, room }
+  const choices = await chooseFitting(compute, db, wanted, context)
   const reservationId = newReservationId()
   const common = {
-    projectId,
-    userId,
-    request,
-    flavor,
-    image,
-    volumes,
-    keypair,
-    place,
-    securityGroups,
-    needsFirewall,
-    reservationId,
-    group,
-    neighbours,
-    cellHints: named,
-    policyHint: hint,
+    ...{ projectId, userId, request, flavor, image, volumes, keypair, place, group, neighbours },
+    ...{ securityGroups, needsFirewall, reservationId, cellHints: named, policyHint: hint },
     forcesConfigDrive: compute.forcesConfigDrive,
   }
   const now = compute.clock.now()
