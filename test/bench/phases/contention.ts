@@ -3,7 +3,7 @@ import { callApi } from '#deploy/api/session.ts'
 import { Connection } from '../connection.ts'
 import { GLOBAL_DATABASE, headersAt, type Product } from '../product.ts'
 import { requestBytes, succeed, withBody } from '../request.ts'
-import { bootStorm, deleteStorm } from './storms.ts'
+import { bootStorm, deleteStorm, until } from './storms.ts'
 import { inTurns, type Variants } from './variants.ts'
 
 /** Servers that are requested while others want the same room, beside as many that have room to spare. */
@@ -33,7 +33,8 @@ interface Way {
 const PER_HOST = 50
 /** A gateway refuses further boots while those that it has would take too long. */
 const CONCURRENCY = 64
-const FLAVOR = 'bench-exact'
+/** Of the second one twice as many servers would fit, so that these differ in nothing else. */
+const FLAVOR = { exact: 'bench-exact', half: 'bench-half' } as const
 const RETRIES = `select count(distinct i.server_id) as servers,
     coalesce(sum(t.level = 'cells' and t.attempt > 1), 0) as again,
     coalesce(sum(json_length(t.trace, '$.lostClaims')), 0) as lost
@@ -49,7 +50,7 @@ export async function measureContention(
   const quota_set = { server_groups: -1, server_group_members: -1 }
   const path = `/compute/v2.1/os-quota-sets/${projectId}`
   await callApi(admin, { method: 'PUT', path, body: { quota_set } })
-  const rooms = await makeExactFlavor(product)
+  const rooms = await makeFlavors(product)
   const retries: Record<string, RetryFigures> = {}
   const measured = async (ways: readonly Way[]) => {
     let made: { readonly way: Way; readonly prefix: string; readonly ids: readonly string[] }
@@ -69,6 +70,13 @@ export async function measureContention(
       const before = retries[way.name] ?? { servers: 0, choicesAgain: 0, claimsLost: 0 }
       retries[way.name] = sumOf(before, await readRetries(product, prefix))
       await deleteStorm(product, ids)
+      // Cells say once a second what they have: what was given back is to be known, as room that was always there would.
+      const { existing } = await product.count()
+      await until(
+        'the cells',
+        () => serversReported(product),
+        (servers) => servers === existing,
+      )
     })
   }
   const ofRooms = await measured(roomWays(product, rooms))
@@ -77,16 +85,16 @@ export async function measureContention(
 }
 
 function roomWays({ requests }: Product, servers: number): readonly Way[] {
-  const exact = (name: string) =>
-    withBody(requests.create(name), ({ server }) => ({ server: { ...server, flavorRef: FLAVOR } }))
+  const of = (flavorRef: string) => (name: string) =>
+    withBody(requests.create(name), ({ server }) => ({ server: { ...server, flavorRef } }))
   const name = `boots, ${servers} at c=${CONCURRENCY}`
   return [
-    { name, key: 'free', servers, prepare: () => Promise.resolve((each) => requests.create(each)) },
+    { name, key: 'free', servers, prepare: () => Promise.resolve(of(FLAVOR.half)) },
     {
       name: `${name} into the last room`,
       key: 'full',
       servers,
-      prepare: () => Promise.resolve(exact),
+      prepare: () => Promise.resolve(of(FLAVOR.exact)),
     },
   ]
 }
@@ -117,6 +125,16 @@ function groupWays(product: Product, servers: number): readonly Way[] {
   ]
 }
 
+/** In all cells, as the gateway knows them. */
+async function serversReported({ admin }: Product): Promise<number> {
+  const path = '/federation/v1/cells'
+  const { cells } = await callApi<{ cells: readonly { summary: { servers: number } | null }[] }>(
+    admin,
+    { method: 'GET', path },
+  )
+  return cells.reduce((sum, { summary }) => sum + (summary?.servers ?? 0), 0)
+}
+
 interface Host {
   readonly total: { readonly memory_mb: number }
   readonly reserved: { readonly memory_mb: number }
@@ -129,15 +147,24 @@ async function hostsOf({ admin }: Product): Promise<readonly Host[]> {
   return (await callApi<{ hosts: readonly Host[] }>(admin, { method: 'GET', path })).hosts
 }
 
-/** Afterwards there is a flavor of which each host has room for 50 servers or little more; returns for how many all have. */
-async function makeExactFlavor(product: Product): Promise<number> {
+/**
+ * Afterwards there is a flavor of which each host has room for 50 servers or little more, and one of half the size; returns
+ * for how many of the former all have.
+ */
+async function makeFlavors(product: Product): Promise<number> {
   const free = (await hostsOf(product)).map(
     ({ total, reserved, used, ratios }) =>
       Math.floor((total.memory_mb - reserved.memory_mb) * ratios.memory_mb) - used.memory_mb,
   )
   const ram = Math.floor(Math.min(...free) / PER_HOST)
-  const flavor = { id: FLAVOR, name: FLAVOR, vcpus: 1, ram, disk: 1 }
-  await callApi(product.admin, { method: 'POST', path: '/compute/v2.1/flavors', body: { flavor } })
+  for (const [name, size] of [
+    [FLAVOR.exact, ram],
+    [FLAVOR.half, Math.floor(ram / 2)],
+  ] as const) {
+    const flavor = { id: name, name, vcpus: 1, ram: size, disk: 1 }
+    const path = '/compute/v2.1/flavors'
+    await callApi(product.admin, { method: 'POST', path, body: { flavor } })
+  }
   return free.reduce((sum, memoryMb) => sum + Math.floor(memoryMb / ram), 0)
 }
 

@@ -109,7 +109,10 @@ export async function inTurns(
 ): Promise<Variants> {
   const runs = new Map<string, Counted[]>(variants.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round += 1)
-    for (const { name, product: on = product, run } of variants) {
+    // Each as often after the others as before them.
+    for (const { name, product: on = product, run } of round % 2 === 0
+      ? variants
+      : variants.toReversed()) {
       const shared: readonly ProcessIdentity[] = [on.mariadb.process, on.nats.process]
       runs.get(name)!.push(await counted(on, shared, () => run(round)))
       await afterEach()
