@@ -63,13 +63,24 @@ test('claims say which of them the hosts as read may lack', async () => {
   const during = hosts.reserve(good!.id, taken)
   await reading
 
-  expect(hosts.claims().made).toBe(during)
-  expect(hosts.claims().unread).toEqual(expect.arrayContaining([open, during]))
-  expect(hosts.claims().unread).not.toContain(settled)
+  expect(hosts.claims()?.made).toBe(during)
+  expect(hosts.claims()?.unread).toEqual(expect.arrayContaining([open, during]))
+  expect(hosts.claims()?.unread).not.toContain(settled)
 
   hosts.settleClaim(open)
   hosts.settleClaim(during)
-  await expect.poll(() => hosts.refresh().then(() => hosts.claims().unread)).toEqual([])
+  await expect.poll(() => hosts.refresh().then(() => hosts.claims()?.unread)).toEqual([])
+})
+
+test('claims that are too many to name are not told, so that no gateway refuses the heartbeat', async () => {
+  const { hosts } = running.cell.conductor
+  const taken = { resources: { vcpus: 0, memoryMb: 0, diskGb: 0 } }
+  const open = Array.from({ length: 1_001 }, () => hosts.reserve(good!.id, taken))
+  await hosts.refresh()
+  expect(hosts.claims()).toBeUndefined()
+
+  for (const nth of open) hosts.settleClaim(nth)
+  await expect.poll(() => hosts.refresh().then(() => hosts.claims()?.unread)).toEqual([])
 })
 
 test('an accepted server has the number of its claim, which heartbeats count', async () => {
@@ -78,7 +89,7 @@ test('an accepted server has the number of its claim, which heartbeats count', a
 
   expect(answer).toMatchObject({
     outcome: 'accepted',
-    claim: { processId: running.cell.processId, nth: running.cell.conductor.hosts.claims().made },
+    claim: { processId: running.cell.processId, nth: running.cell.conductor.hosts.claims()!.made },
   })
 })
 

@@ -2,6 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import { nodeShares } from '#common/numa-providers.ts'
+import { type CellHeartbeat, UNREAD_CLAIMS_MAX } from '#openapi/wire/feed.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
 import { imagePropertyUses, type PropertyUses, withUses } from '../db/image-property-uses.ts'
@@ -159,8 +160,9 @@ export class HostRegistry {
     return provider !== null && provider.generation !== this.#shown.get(id)
   }
 
-  /** How many claims have been counted, and which of them the usage of the hosts may lack. */
-  claims(): { readonly made: number; readonly unread: number[] } {
+  /** How many claims have been counted, and which of them the usage of the hosts may lack; undefined: too many to name. */
+  claims(): CellHeartbeat['claims'] {
+    if (this.#claimsUnread.length > UNREAD_CLAIMS_MAX) return undefined
     return { made: this.#claimsMade, unread: [...this.#claimsUnread] }
   }
 

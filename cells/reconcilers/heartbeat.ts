@@ -30,6 +30,7 @@ export function heartbeat(
       if (hasSagas || sagas.hasLetGo) recover()
       const stores = await storeSummaries(db, hosts, conductor.storeRatio)
       // From here on nothing is waited for: the claims are those that the summary has.
+      const claims = hosts.claims()
       const beat: CellHeartbeat = {
         incarnation,
         position: last,
@@ -44,7 +45,7 @@ export function heartbeat(
           wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),
         },
-        claims: hosts.claims(),
+        ...(claims && { claims }),
         labels: {},
         site: sites.heard,
       }

@@ -142,6 +142,9 @@ export const CellSummary = Type.Object({
 })
 export type CellSummary = Static<typeof CellSummary>
 
+/** A heartbeat that would name more says nothing of claims. */
+export const UNREAD_CLAIMS_MAX = 1_000
+
 export const CellHeartbeat = Type.Object({
   incarnation: Uuid,
   position: Type.Integer(),
@@ -150,11 +153,11 @@ export const CellHeartbeat = Type.Object({
   processId: Type.Optional(Uuid),
   at: Time,
   summary: CellSummary,
-  /** How many claims this process has made, and which of them the summary may lack; absent: of a release that did not say. */
+  /** How many claims this process has made, and which of them the summary may lack; absent: they are too many, or of a release that did not say. */
   claims: Type.Optional(
     Type.Object({
       made: Type.Integer({ minimum: 0 }),
-      unread: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 1_000 }),
+      unread: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: UNREAD_CLAIMS_MAX }),
     }),
   ),
   labels: Texts,

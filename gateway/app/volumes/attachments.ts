@@ -130,7 +130,7 @@ export async function detachVolume(
   })
 }
 
-/** Sets whether the volume is deleted with the server; undefined changes nothing. Throws `not-found` for what is not attached. */
+/** Sets whether the volume is deleted with the server; undefined changes nothing. Throws `not-found` for a volume that is not attached. */
 export async function updateDeletesVolume(
   { db }: Pick<ComputeDeps, 'db'>,
   context: RequestContext,

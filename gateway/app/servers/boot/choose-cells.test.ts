@@ -72,7 +72,7 @@ test('requests that are decided together are spread as if they had come one afte
   expect(servers()).toEqual([0, 0])
 })
 
-test('a group that keeps its servers apart fills the hosts of each cell, also with what is not written yet', async () => {
+test('of a group that keeps its servers apart, those count that are not written yet', async () => {
   const { deps, choose } = world([{ cell_id: 'north', members: 3 }])
   const rooms = Array.from({ length: 7 }, () => new HeldRoom(deps))
 
