@@ -29,6 +29,12 @@ const BENCHMARKS: readonly (readonly [name: string, args: readonly string[], sho
     ['--cells', '2', '--hosts', '2', '--servers', '20', '--idle-s', '1'],
     /while servers change.*[^]*one more cell: takes servers/,
   ],
+  // Two rounds: what was attached in one is free in the next.
+  [
+    'test/bench/main.ts',
+    ['--phases', 'volumes', '--rounds', '2'],
+    /volumes detached, 1000 at c=16/,
+  ],
   ['test/bench/scheduler/main.ts', [], /^10000 [^]*^no cell has the zone/m],
 ]
 

@@ -100,19 +100,40 @@ export async function measureBoots(
   return inTurns(product, variants, rounds, () => deleteStorm(product, made))
 }
 
-/** Runs each in its turn, and holds each against the first. */
-export async function inTurns(
+/** Runs each in its turn, as often after the others as before them, and holds each against the first. */
+export function inTurns(
   product: Product,
   variants: readonly Variant[],
   rounds: number,
   afterEach: () => Promise<unknown> = async () => {},
 ): Promise<Variants> {
+  return inRounds(
+    product,
+    Array.from({ length: rounds }, (_, round) =>
+      round % 2 === 0 ? variants : variants.toReversed(),
+    ),
+    afterEach,
+  )
+}
+
+/** Runs each where the one before it left off, and holds each against the first. */
+export function inSequence(
+  product: Product,
+  variants: readonly Variant[],
+  rounds: number,
+): Promise<Variants> {
+  return inRounds(product, new Array<readonly Variant[]>(rounds).fill(variants))
+}
+
+async function inRounds(
+  product: Product,
+  rounds: readonly (readonly Variant[])[],
+  afterEach: () => Promise<unknown> = async () => {},
+): Promise<Variants> {
+  const variants = rounds[0]!
   const runs = new Map<string, Counted[]>(variants.map(({ name }) => [name, []]))
-  for (let round = 0; round < rounds; round += 1)
-    // Each as often after the others as before them.
-    for (const { name, product: on = product, run } of round % 2 === 0
-      ? variants
-      : variants.toReversed()) {
+  for (const [round, ordered] of rounds.entries())
+    for (const { name, product: on = product, run } of ordered) {
       const shared: readonly ProcessIdentity[] = [on.mariadb.process, on.nats.process]
       runs.get(name)!.push(await counted(on, shared, () => run(round)))
       await afterEach()

@@ -13,7 +13,7 @@ import { requestBytes } from '../request.ts'
 import { RowCounter } from '../row-counter.ts'
 import { percentile } from '../statistics.ts'
 import { bootStorm, CONCURRENCY, deleteStorm, until } from './storms.ts'
-import { inTurns, type Variants } from './variants.ts'
+import { inSequence, inTurns, type Variants } from './variants.ts'
 
 /** As many volumes and servers as a page has. */
 const PAGE = 1_000
@@ -149,7 +149,7 @@ async function measureAttachments(
       p99Ms: percentile(latencies, 0.99),
     }
   }
-  return inTurns(
+  return inSequence(
     product,
     [
       { name: `volumes attached, ${PAGE} at c=${CONCURRENCY}`, run: storm(attach, 'attached') },
