@@ -1,6 +1,7 @@
-import { eq, inArray, or, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import type { VolumeId } from '#common/ids.ts'
 import { volumeKeys } from './schema/volumes.ts'
 
@@ -12,6 +13,9 @@ const INSERT = statement(
     .values({ volumeId: p('volumeId'), sealed: p('sealed'), createdAt: sql`now(3)` }),
 )
 const DELETE = statement(builder.delete(volumeKeys).where(eq(volumeKeys.volumeId, p('volumeId'))))
+
+const BY_VOLUME = tableLookup(volumeKeys, 'volumeId')
+const BY_SERVER = tableLookup(volumeKeys, 'serverId')
 
 /** The key of an encrypted volume, sealed. */
 export interface SealedVolumeKey {
@@ -34,15 +38,12 @@ export async function findVolumeKeys(
   volumes: readonly string[],
   server: string | null,
 ): Promise<readonly SealedVolumeKey[]> {
-  const named = volumes.length === 0 ? undefined : inArray(volumeKeys.volumeId, [...volumes])
-  const given = server === null ? undefined : eq(volumeKeys.serverId, server)
-  // A condition without parts would be one that every key meets.
-  if (named === undefined && given === undefined) return []
-  const rows = await db.orm
-    .select({ volumeId: volumeKeys.volumeId, sealed: volumeKeys.sealed })
-    .from(volumeKeys)
-    .where(or(named, given))
-  return rows.map((row) => ({ ...row, volumeId: row.volumeId as VolumeId }))
+  const found = await Promise.all([
+    ...volumes.map((id) => BY_VOLUME.all(db, id)),
+    ...(server === null ? [] : [BY_SERVER.all(db, server)]),
+  ])
+  const keys = new Map(found.flat().map(({ volumeId, sealed }) => [volumeId, sealed]))
+  return [...keys].map(([volumeId, sealed]) => ({ volumeId: volumeId as VolumeId, sealed }))
 }
 
 /** Afterwards work on the server gets the keys of these volumes. */
