@@ -181,8 +181,15 @@ test('of a cell that is drained whole no server moves to another host of it', as
   for (const { id } of operations) {
     const waits = await until(id, ({ state, message }) => state !== 'running' || message !== null)
     moves.push(...(waits.moves ?? []))
-    await admin.post(`${ROOT}/operations/${id}/cancel`)
   }
+  const ids = operations.map(({ id }) => id)
+  // The third host has no server, so that its drain has ended.
+  const cancelled = await command.run(`operation cancel ${ids.toReversed().join(' ')} -o json`)
+  expect(cancelled).toMatchObject({ code: 1 })
+  expect(cancelled.err).toContain(`Operation ${ids[2]} has ended already.`)
+  expect(JSON.parse(cancelled.out)).toMatchObject(
+    [ids[1], ids[0]].map((id) => ({ id, state: 'cancelled' })),
+  )
   expect(moves.map(({ method }) => method)).toEqual(['cell', 'cell'])
   for (const { reason } of moves) expect(reason).toContain('there is no other cell')
   expect(await Promise.all(servers.map(hostOf))).toEqual([first.name, second.name])

@@ -320,6 +320,13 @@ test('a cell that is drained gives away the servers whose placement policy says 
   const { id: staying } = await freeServer(north, { flavorRef: small })
   const command = new WeirCommand(cloud, 'admin')
 
+  const waits = `cell drain ${north.name} --no-move --deadline 1`
+  const [waited] = await command.json<readonly Operation[]>(waits)
+  const late = await untilOperation(admin, waited!.id, ({ state }) => state !== 'running')
+  expect(late).toMatchObject({ state: 'failed', remaining: 2 })
+  expect(late.message).toBe('The time was up. 2 servers are left.')
+  expect(await cellOf(leaving)).toBe(north.name)
+
   const [begun] = await command.json<readonly Operation[]>(`cell drain ${north.name}`)
   const { moves = [] } = await untilOperation(
     admin,

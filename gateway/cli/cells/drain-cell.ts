@@ -18,8 +18,12 @@ export interface DrainCellOptions extends WaitOptions {
   readonly dryRun?: true
   /** All servers are moved to other cells; else those whose placement policies let drains do so, and the others are waited for. */
   readonly toOtherCells?: true
+  /** False: servers are only waited for, whatever their placement policies say. */
+  readonly move: boolean
   /** Of each host, the most servers that move at a time. */
   readonly parallel?: number
+  /** Seconds. */
+  readonly deadline?: number
 }
 
 /**
@@ -51,12 +55,12 @@ export async function drainCell(
     operator.err.write(`This would disable cell ${cell.name} and drain its hosts:\n`)
     return show(listView(hosts, hostListing(new Map([[cell.id, cell.name]]), Date.now())))
   }
-  const { reason, toOtherCells = false, parallel } = options
+  const { reason, toOtherCells = false, parallel, deadline } = options
   const path = { cell: cell.id }
   const decided = { is_enabled: false, disabled_reason: reason ?? null }
   await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
   // One that does not answer is asked by the operations, once it does.
-  const move = toOtherCells || (await doPoliciesMove(session))
+  const move = options.move && (toOtherCells || (await doPoliciesMove(session)))
   if (move && cell.is_reachable) await cordonAll(session, hosts, reason)
   const operations: Operation[] = []
   for (const { id } of hosts)
@@ -66,6 +70,7 @@ export async function drainCell(
         body: {
           ...{ move, to_other_cells: toOtherCells },
           ...(parallel !== undefined && { parallel }),
+          ...(deadline !== undefined && { deadline_s: Math.ceil(deadline) }),
           ...(reason !== undefined && { reason }),
         },
       }),

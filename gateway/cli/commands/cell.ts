@@ -159,14 +159,26 @@ function addDraining(cell: Command, operator: Operator): void {
     "./weir cell drain north --reason 'new racks' --wait",
     './weir cell drain north --to-other-cells --parallel 10 --wait',
     './weir cell drain north --to-other-cells --dry-run',
+    './weir cell drain north --to-other-cells --deadline 7200',
   )
     .description('Disable a cell and drain its hosts; a repeat continues the drains in progress')
     .option('--reason <text>', 'Reason, shown to operators')
     .option('--to-other-cells', 'Move the servers to other cells; each is shut down meanwhile')
+    .addOption(
+      new Option(
+        '--no-move',
+        'Move no server, also where its placement policy lets drains do so',
+      ).conflicts('toOtherCells'),
+    )
     .option(
       '--parallel <count>',
       'Move at most so many servers of each host at a time (default: 2)',
       count,
+    )
+    .option(
+      '--deadline <seconds>',
+      'Begin no move after this time, and report what is left',
+      seconds,
     )
     .option(
       '--dry-run',

@@ -62,10 +62,14 @@ function addActing(operation: Command, operator: Operator): void {
       const { continueOperation } = await import('../operations/operations.ts')
       await continueOperation(operator, id, options)
     })
-  withExamples(withView(operation.command('cancel <id>')), `./weir operation cancel ${EXAMPLE_ID}`)
-    .description('Cancel an operation')
-    .action(async (id: string, options: ViewOptions) => {
-      const { cancelOperation } = await import('../operations/operations.ts')
-      await cancelOperation(operator, id, options)
+  withExamples(
+    withView(operation.command('cancel <ids...>')),
+    `./weir operation cancel ${EXAMPLE_ID}`,
+    './weir operation list --state running -o name | xargs ./weir operation cancel',
+  )
+    .description('Cancel operations')
+    .action(async (ids: readonly string[], options: ViewOptions) => {
+      const { cancelOperations } = await import('../operations/operations.ts')
+      await cancelOperations(operator, ids, options)
     })
 }

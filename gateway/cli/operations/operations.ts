@@ -1,3 +1,4 @@
+import { isFailure } from '#common/errors.ts'
 import type { Operator } from '../operator.ts'
 import { everyPage } from '../output/pages.ts'
 import { present, type ViewOptions } from '../output/present.ts'
@@ -38,17 +39,27 @@ export async function showOperation(
   })
 }
 
-/** Afterwards it goes no further, and is shown. */
-export async function cancelOperation(
+/** Afterwards they go no further, and are shown. Throws what the first said that cannot be cancelled, once all others are. */
+export async function cancelOperations(
   operator: Operator,
-  operation: string,
+  operations: readonly string[],
   options: ViewOptions,
 ): Promise<void> {
+  const ended: Operation[] = []
+  const failures: unknown[] = []
   await present(operator, options, async ({ federation }) => {
-    const path = { operation }
-    const ended = await federation.ask('post', '/v1/operations/{operation}/cancel', { path })
-    return fieldsView(ended, operationListing(Date.now()))
+    for (const operation of operations)
+      try {
+        const path = { operation }
+        ended.push(await federation.ask('post', '/v1/operations/{operation}/cancel', { path }))
+      } catch (error) {
+        if (operations.length === 1 || !isFailure(error, 'conflict', 'not-found')) throw error
+        failures.push(error)
+      }
+    const listing = operationListing(Date.now())
+    return operations.length === 1 ? fieldsView(ended[0]!, listing) : listView(ended, listing)
   })
+  if (failures.length > 0) throw failures[0]
 }
 
 /** Afterwards a stuck operation continues, and is shown. */
