@@ -66,9 +66,14 @@ export async function processStates(
       return expected(name, identity && isRunning(identity) ? identity.pid : undefined)
     }),
   ]
-  // Listed last, so that it has all that started before.
-  const all = listProcesses()
-  return wanted.map((each) => describe(each, all))
+  // Listed last, so that it has all that started before, and only where it is needed: the supervisor looks every second.
+  let all: readonly ListedProcess[] | undefined
+  const treeOf = (pid: number | undefined) => {
+    if (pid === undefined) return []
+    all ??= listProcesses()
+    return processTree(pid, all)
+  }
+  return wanted.map((each) => describe(each, treeOf))
 }
 
 /** A process, and the programs that it needs below it. */
@@ -118,15 +123,18 @@ function switches(layout: Layout, state: DeploymentState): Promise<readonly Expe
 }
 
 /** Alive when it runs, with every program it needs below it. */
-function describe({ name, pid, needs }: Expected, all: readonly ListedProcess[]): ProcessState {
-  const tree = pid === undefined ? [] : processTree(pid, all)
-  const names = new Set(tree.map((each) => each.name))
+function describe(
+  { name, pid, needs }: Expected,
+  treeOf: (pid: number | undefined) => readonly ListedProcess[],
+): ProcessState {
+  const names = needs.length === 0 ? [] : treeOf(pid).map((each) => each.name)
   return {
     name,
-    isAlive: tree.length > 0 && needs.every((need) => names.has(need)),
+    isAlive: pid !== undefined && needs.every((need) => names.includes(need)),
     pid,
     get memoryMib() {
-      return Math.round(tree.reduce((sum, each) => sum + memoryKibOf(each), 0) / KIB_PER_MIB)
+      const kib = treeOf(pid).reduce((sum, each) => sum + memoryKibOf(each), 0)
+      return Math.round(kib / KIB_PER_MIB)
     },
   }
 }
