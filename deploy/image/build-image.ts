@@ -82,7 +82,10 @@ async function assemble(layout: string, layers: readonly string[], at: Date): Pr
     ...['--image', image, ...history, '--created', created],
     ...['--architecture', 'amd64', '--os', 'linux', '--author', 'Weir'],
     ...['--config.user', USER, '--config.workingdir', HOME, '--config.volume', STATE],
-    ...['--config.entrypoint', NODE, '--config.entrypoint', `${HOME}/deploy/image/start.ts`],
+    ...[NODE, '--min-semi-space-size=4', `${HOME}/deploy/image/start.ts`].flatMap((word) => [
+      '--config.entrypoint',
+      word,
+    ]),
     ...['--config.env', 'TZ=UTC', '--config.env', 'MALLOC_ARENA_MAX=2'],
     ...['--config.env', 'MALLOC_MMAP_THRESHOLD_=1048576', '--config.stopsignal', 'SIGTERM'],
   )

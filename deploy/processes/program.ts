@@ -43,6 +43,12 @@ function contentOf(file: string): string | null {
  */
 const MALLOC = { MALLOC_MMAP_THRESHOLD_: String(1 << 20), MALLOC_ARENA_MAX: '2' } as const
 
+/**
+ * For V8: by itself its youngest generation shrinks to 1 MiB, which an idle gateway fills in a second or two. What is alive
+ * at two collections grows old, and old garbage takes a hundred times as long to collect.
+ */
+const V8_OPTIONS = ['--min-semi-space-size=4'] as const
+
 export function logFile(layout: Layout, name: string): string {
   return join(layout.logs, `${name}.log`)
 }
@@ -55,7 +61,7 @@ export function startProgram(
 ): Promise<ProcessIdentity> {
   return startProcess({
     command: process.execPath,
-    args: [program.script],
+    args: [...V8_OPTIONS, program.script],
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
