@@ -1,12 +1,10 @@
-import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
-import { type HostId, newId } from '#common/ids.ts'
-import { addServer, globalDatabase } from '#test/env/indexed-servers.ts'
+import { newId } from '#common/ids.ts'
+import { globalDatabase } from '#test/env/indexed-servers.ts'
 import type { DrainMove } from '../app/operations/drain-plan.ts'
-import { beginMove, changeMove, movesAtWork, movesOf } from './drain-moves.ts'
+import { beginMove, changeMove, movesOf } from './drain-moves.ts'
 import { beginOperation, endOperation } from './operations.ts'
-import { serverIndex } from './schema/servers.ts'
 
 // Goal: no server begins to move once its operation was cancelled, by whatever round.
 
@@ -56,22 +54,4 @@ test('a cancel waits for a move that begins', async () => {
 
   expect(isCancelled).toBe(true)
   expect(await movesOf(db, id)).toHaveLength(isBegun ? 1 : 0)
-})
-
-test('a round reads the moves that have not ended, and those of servers that are on the host again', async () => {
-  const [id, here, there] = [await begun(), newId<HostId>(), newId<HostId>()]
-  const moved = async (state: DrainMove['state'], hostId: HostId) => {
-    const serverId = await addServer(db, null)
-    await db.orm.update(serverIndex).set({ hostId }).where(eq(serverIndex.serverId, serverId))
-    await changeMove(db, id, undefined, { ...starting(), serverId, state })
-    return serverId
-  }
-  const open = [await moved('waiting', here), await moved('moving', there)]
-  const back = await moved('moved', here)
-  const left = [await moved('moved', there), await moved('gone', there)]
-
-  const read = (await movesAtWork(db, id, here)).map(({ serverId }) => serverId)
-
-  expect(read).toEqual([...open, back].toSorted())
-  expect(await movesOf(db, id)).toHaveLength(read.length + left.length)
 })

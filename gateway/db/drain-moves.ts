@@ -1,19 +1,10 @@
-import { and, desc, eq, inArray, isNull, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import type { HostId } from '#common/ids.ts'
-import type { VmState } from '#common/states/instance-states.ts'
-import type { DrainedServer, DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
-import type { HostRecord } from './host-list.ts'
+import type { DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
 import { holdRunning } from './operations.ts'
 import { drainMoves, operations } from './schema/operations.ts'
-import {
-  instanceMappings,
-  serverActionEvents,
-  serverActions,
-  serverIndex,
-} from './schema/servers.ts'
-import { SERVER_MOVE } from './server-moves.ts'
+import { serverActionEvents, serverActions, serverIndex } from './schema/servers.ts'
 
 const PURGE = sqlStatement(sql`
   delete from drain_moves
@@ -28,34 +19,39 @@ export async function movesOf<Method extends string = MoveMethod>(
   return await selectMoves(db, eq(drainMoves.operationId, operationId))
 }
 
-/**
- * Of the moves of a drain, those that a round has to do with: that have not ended, or whose servers are on the host again.
- * A host may have thousands of servers, and most have moved before the last one has.
- */
-export async function movesAtWork(
-  db: Executor,
-  operationId: string,
-  hostId: HostId,
-): Promise<readonly DrainMove[]> {
-  const isBack = sql`exists (select 1 from server_index s
-    where s.server_id = ${drainMoves.serverId} and s.host_id = ${hostId})`
-  const isOpen = notInArray(drainMoves.state, ['moved', 'gone'])
-  return await selectMoves(db, and(eq(drainMoves.operationId, operationId), or(isOpen, isBack)))
+/** Those of the operation's moves that have not ended: an index has these apart from the thousands that have. */
+export async function openMoves(db: Executor, operationId: string): Promise<readonly DrainMove[]> {
+  return await selectMoves(db, and(eq(drainMoves.operationId, operationId), IS_OPEN), BY_STATE)
 }
+
+const OPEN: DrainMove['state'][] = ['waiting', 'starting', 'moving']
+/** For a row of `drain_moves`: the move has not ended. */
+export const IS_OPEN = inArray(drainMoves.state, OPEN)
+/** By itself the database reads all moves of the operation for those that have not ended. */
+export const BY_STATE = { forceIndex: 'drain_moves_state' }
 
 async function selectMoves<Method extends string>(
   db: Executor,
   where: SQL | undefined,
+  hint?: typeof BY_STATE,
 ): Promise<readonly DrainMove<Method>[]> {
-  const rows = await db.orm.select().from(drainMoves).where(where).orderBy(drainMoves.serverId)
-  return rows.map((kept) => {
-    const { operationId: _, ...row } = kept
-    return {
-      ...row,
-      state: row.state as DrainMove['state'],
-      method: row.method as Method | null,
-    }
-  })
+  const rows = await db.orm
+    .select()
+    .from(drainMoves, hint)
+    .where(where)
+    .orderBy(drainMoves.serverId)
+  return rows.map((row) => moveOf<Method>(row))
+}
+
+export function moveOf<Method extends string>(
+  kept: typeof drainMoves.$inferSelect,
+): DrainMove<Method> {
+  const { operationId: _, ...row } = kept
+  return {
+    ...row,
+    state: row.state as DrainMove['state'],
+    method: row.method as Method | null,
+  }
 }
 
 /** Afterwards the move is as in `to`, unless it has changed since it was seen; false when it has. `seen` undefined: there was none. */
@@ -99,48 +95,6 @@ export async function abandonMoves(db: Executor, operationId: string): Promise<v
     .update(drainMoves)
     .set({ state: 'gone', endedAt: sql`now(3)` })
     .where(and(eq(drainMoves.operationId, operationId), isBegun))
-}
-
-/** A server of a drain, with the name that its user gave it. */
-export interface NamedServer extends DrainedServer {
-  readonly name: string
-}
-
-/** The servers on the host, at most `max`, and those of these ids that there still are. */
-export async function serversOfDrain(
-  db: Executor,
-  { view }: Pick<HostRecord, 'view'>,
-  ids: readonly string[],
-  max: number,
-): Promise<readonly NamedServer[]> {
-  // By its name, of which there is an index; hosts of other cells may have the same one.
-  const isHere = and(eq(serverIndex.host, view.name), eq(serverIndex.hostId, view.hostId))
-  const here = await drainedServers(db, isHere, max)
-  const known = new Set(here.map(({ id }) => id))
-  const others = ids.filter((id) => !known.has(id))
-  if (others.length === 0) return here
-  return [...here, ...(await drainedServers(db, inArray(serverIndex.serverId, others), max))]
-}
-
-async function drainedServers(
-  db: Executor,
-  which: SQL | undefined,
-  max: number,
-): Promise<readonly NamedServer[]> {
-  const { serverId: id, name, vmState, taskState, intent, isDeleting } = serverIndex
-  const rows = await db.orm
-    .select({
-      ...{ id, name, vmState, hostId: serverIndex.hostId },
-      isBusy: sql<number>`${taskState} is not null or ${intent} is not null or ${isDeleting}
-        or ${instanceMappings.sagaId} is not null or exists (select 1 from operations o
-          where o.slot = concat(${`${SERVER_MOVE} `}, ${id}))`,
-    })
-    .from(serverIndex)
-    .innerJoin(instanceMappings, eq(instanceMappings.serverId, id))
-    .where(and(which, isNull(serverIndex.deletedAt)))
-    .orderBy(id)
-    .limit(max)
-  return rows.map((row) => ({ ...row, vmState: row.vmState as VmState, isBusy: row.isBusy === 1 }))
 }
 
 /** Why a server waits on the host, by the newest operation that was to move it from there; null: it does not wait, or there is none. */

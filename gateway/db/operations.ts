@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, lt, not, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
@@ -124,16 +124,18 @@ export async function findHostDrain(db: Executor, id: string): Promise<HostDrain
   return rows.map(drainOf)[0]
 }
 
-/** Those that run, or have been cancelled while servers were moving, at most `max`. */
+/** Those that run, or have been cancelled while servers were moving, at most `max`. Reads none of the operations that have ended. */
 export async function runningDrains(db: Executor, max: number): Promise<readonly HostDrain[]> {
   const moving = db.orm
     .select({ id: drainMoves.operationId })
     .from(drainMoves)
     .where(inArray(drainMoves.state, ['starting', 'moving']))
-  const rows = await drainRows(db)
-    .where(and(isDrain, or(eq(operations.state, 'running'), inArray(operations.id, moving))))
+  const isRunning = eq(operations.state, 'running')
+  const running = await drainRows(db).where(and(isDrain, isRunning)).limit(max)
+  const ended = await drainRows(db)
+    .where(and(isDrain, inArray(operations.id, moving), not(isRunning)))
     .limit(max)
-  return rows.map(drainOf)
+  return [...running, ...ended].slice(0, max).map(drainOf)
 }
 
 /** Those that operators began, the newest first, from before an id. */

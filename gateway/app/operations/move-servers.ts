@@ -1,13 +1,7 @@
-import type { Transactional } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
-import {
-  beginMove,
-  changeMove,
-  failureOf,
-  movesAtWork,
-  type NamedServer,
-  serversOfDrain,
-} from '../../db/drain-moves.ts'
+import { beginMove, changeMove, failureOf, openMoves } from '../../db/drain-moves.ts'
+import { drainWork, type NamedServer } from '../../db/drain-work.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { policySubjectsOn } from '../../db/fenced-hosts.ts'
 import type { HostRecord } from '../../db/host-list.ts'
@@ -31,6 +25,8 @@ import {
 import { moveToCell } from './move-to-cell.ts'
 import { operatorOf } from './operator-of.ts'
 
+/** So many servers that a drain has not looked at yet are looked at in a round: as many as it may move at a time. */
+const FRESH_MAX = 100
 /** A host has fewer; more would be moved in the next rounds. */
 const SERVERS_MAX = 10_000
 const UNKNOWN = 'Its move failed; the actions of the server tell more.'
@@ -64,14 +60,12 @@ export async function moveServers(
     ...{ hostId: view.hostId, parallel, liveOnly, toOtherCells, evacuates },
     ...{ mayBegin, isUp, capabilities, othersServe },
   }
-  const moves = await movesAtWork(db, drain.id, drain.subjectId)
-  const begun = moves.filter(({ state }) => isBegun(state)).map(({ serverId }) => serverId)
-  const servers = await withPolicies(
-    compute,
-    drain,
-    host,
-    await serversOfDrain(db, host, begun, SERVERS_MAX),
-  )
+  const policies = policiesFor(compute, drain)
+  // What stays on the host is counted in each round.
+  const max = policies === undefined ? FRESH_MAX : SERVERS_MAX
+  const { moves, servers: seen } = await drainWork(db, drain.id, host, max)
+  const servers =
+    policies === undefined ? seen : await withPolicies(db, policies, drain, host, seen)
   const now = new Date(clock.now())
   const plan = planDrain(settings, servers, moves, now)
   const known = new Map(moves.map((move) => [move.serverId, move]))
@@ -98,7 +92,7 @@ export async function moveServers(
       await begin(compute, drain, { serverId, method, seen, methods: methods(serverId) })
     }),
   ])
-  return leftOf(await movesAtWork(db, drain.id, drain.subjectId), servers)
+  return leftOf(await openMoves(db, drain.id), servers)
 }
 
 function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {
@@ -120,21 +114,30 @@ function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): M
   }
 }
 
+/** All placement policies, if one of them says how servers of such a host leave it, or whether they do. */
+function policiesFor(
+  { placementPolicies }: Compute,
+  { fencedAt, toOtherCells }: HostDrain,
+): readonly PlacementPolicy[] | undefined {
+  const policies = placementPolicies.all()
+  const isFenced = fencedAt !== null
+  const matters = ({ rules: { onHostFailure, drainsToOtherCells } }: PlacementPolicy) =>
+    isFenced ? onHostFailure !== 'evacuate' : drainsToOtherCells && !toOtherCells
+  return policies.some(matters) ? policies : undefined
+}
+
 /**
  * With what the placement policies of the servers say: which may leave their cell, and which are left on the host where the
  * gateways evacuate it by themselves.
  */
 async function withPolicies(
-  { db, placementPolicies }: Compute,
-  { fencedAt, toOtherCells }: HostDrain,
+  db: Executor,
+  policies: readonly PlacementPolicy[],
+  { fencedAt }: HostDrain,
   { view: { name, hostId } }: HostRecord,
   servers: readonly NamedServer[],
 ): Promise<readonly NamedServer[]> {
-  const policies = placementPolicies.all()
   const isFenced = fencedAt !== null
-  const matters = ({ rules: { onHostFailure, drainsToOtherCells } }: PlacementPolicy) =>
-    isFenced ? onHostFailure !== 'evacuate' : drainsToOtherCells && !toOtherCells
-  if (!policies.some(matters)) return servers
   const subjects = await policySubjectsOn(db, { name, hostId })
   return servers.map((server) => {
     const subject = subjects.get(server.id)
