@@ -118,7 +118,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = byRows(rows.retries)
   const others = [...byTime(rows, byRows), ...reconcilersOf(compute, options).map(run)]
   const numbering = run(numberNewEvents(compute, processName, options.onNumbered))
-  const woken = wokenByWork(compute, rows, { run, byRows, numbering, recovery })
+  const woken = wokenByWork(compute, rows, { run, byRows, numbering, recovery, processName })
   const toHosts = [filterPorts(compute), labelServers(compute), labelGuests(compute)].map(run)
   const push = throttle(() => wake(toHosts), { clock, ...PUSHED_AT_MOST })
   const networks = run(pushNetworks(compute, processName))
@@ -201,6 +201,7 @@ interface Runner {
   readonly byRows: <Row>(reconciler: RowReconciler<Row>) => RunningReconciler
   readonly numbering: RunningReconciler
   readonly recovery: RunningReconciler
+  readonly processName: string
 }
 
 function wake(reconcilers: readonly RunningReconciler[]): void {
@@ -211,12 +212,12 @@ function wake(reconcilers: readonly RunningReconciler[]): void {
 function wokenByWork(
   compute: Compute,
   rows: RowReconcilers,
-  { run, byRows, numbering, recovery }: Runner,
+  { run, byRows, numbering, recovery, processName }: Runner,
 ): readonly [RunningReconciler, ...RunningReconciler[]] {
   const intents = byRows(rows.intents)
   const resizes = byRows(rows.resizes)
   const kept = byRows(rows.kept)
-  const snapshots = run(tidySnapshots(compute))
+  const snapshots = run(tidySnapshots(compute, processName))
   const acts = byRows(rows.acts)
   const drains = byRows(rows.drains)
   const moves = byRows(rows.moves)

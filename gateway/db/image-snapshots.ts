@@ -71,18 +71,30 @@ export async function formatSnapshot(
   await db.orm.update(images).set(formats).where(eq(images.id, imageId))
 }
 
-/** Frees a full image of its server or volume, unless that is shelved in it. Returns how many backups like it are to be kept. */
-export async function freeSnapshot(db: Executor, imageId: string): Promise<number | null> {
+/** What became of a full image. */
+export interface FilledSnapshot {
+  /** How many backups like it are to be kept; null: all. */
+  readonly kept: number | null
+  /** A server is shelved or moved in it: it stays the server's, and is no backup. */
+  readonly isPartOfAct: boolean
+}
+
+const PARTS_OF_ACTS: readonly SnapshotPurpose[] = ['shelve', 'move', 'move-copy']
+
+/** Frees a full image of its server or volume, unless that is shelved in it. */
+export async function freeSnapshot(db: Executor, imageId: string): Promise<FilledSnapshot> {
   const [row] = await db.orm
     .select({ purpose: images.snapshotFor, kept: images.backupsKept })
     .from(images)
     .where(eq(images.id, imageId))
+  const isPartOfAct = PARTS_OF_ACTS.includes(row?.purpose as SnapshotPurpose)
   const isFree = and(
     eq(images.id, imageId),
     inArray(images.snapshotFor, ['image', 'backup', 'volume']),
   )
-  await db.orm.update(images).set({ snapshotOf: null, snapshotFor: null }).where(isFree)
-  return row?.kept ?? null
+  if (!isPartOfAct)
+    await db.orm.update(images).set({ snapshotOf: null, snapshotFor: null }).where(isFree)
+  return { kept: row?.kept ?? null, isPartOfAct }
 }
 
 /** By server: the newest full snapshot or backup of it that its own project has. Reads no more images than it has to. */

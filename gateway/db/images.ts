@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { lockRows } from '#common/db/lock-rows.ts'
 import { Lookup } from '#common/db/lookup.ts'
-import { builder } from '#common/db/statement.ts'
+import { builder, statement } from '#common/db/statement.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
 import { COPY_OF_MOVE } from './parts-of-moves.ts'
@@ -83,14 +83,21 @@ export async function changeImageStatus(
   return result.affectedRows === 1
 }
 
+const DELETE_TAGS = statement(
+  builder.delete(imageTags).where(eq(imageTags.imageId, sql.placeholder('id'))),
+)
+const DELETE_MEMBERS = statement(
+  builder.delete(imageMembers).where(eq(imageMembers.imageId, sql.placeholder('id'))),
+)
+
 /** Afterwards no image has this id; throws `conflict` when it changed since `revision` was read. */
 export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision'>): Promise<void> {
   const [result] = await tx.orm
     .delete(images)
     .where(and(eq(images.id, image.id), eq(images.revision, image.revision)))
   if (result.affectedRows !== 1) throw new StaleRevision(`Image ${image.id}`)
-  await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
-  await tx.orm.delete(imageMembers).where(eq(imageMembers.imageId, image.id))
+  tx.queue(DELETE_TAGS, { id: image.id })
+  tx.queue(DELETE_MEMBERS, { id: image.id })
 }
 
 /** Locks the image's row until the transaction ends; false when there is no such image. */

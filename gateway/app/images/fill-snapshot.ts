@@ -55,7 +55,8 @@ export async function fillSnapshot(images: Images, given: SnapshotContent): Prom
 
 /** A repeated request may fill it again. */
 async function settle(images: Images, { id: imageId, properties }: Image): Promise<void> {
-  const kept = await freeSnapshot(images.db, imageId)
+  const { kept, isPartOfAct } = await freeSnapshot(images.db, imageId)
+  if (isPartOfAct) return
   const { instance_uuid: serverId } = properties
   if (serverId !== undefined) await hastenReplicas(images.db, serverId)
   if (kept === null) return

@@ -43,8 +43,9 @@ export function embeddedImages(images: Images): ServerImages {
       const expiresAtMs = images.clock.now() + TICKET_LIFE_MS
       return issueTicket(images.ticketKey, { use: 'fill', imageId, cellId, expiresAtMs })
     },
-    async tidy() {
+    async tidy(mayRemove = () => Promise.resolve(true)) {
       const ids = await unneededSnapshots(images.db, TIDIED_MAX)
+      if (ids.length === 0 || !(await mayRemove())) return 0
       for (const id of ids) await removeImage(images, id)
       return ids.length
     },

@@ -27,6 +27,9 @@ export interface ServerImages {
   withdraw(tx: Tx, imageId: string): Promise<void>
   /** Proof for the image service that this cell may fill this image. */
   fillTicket(imageId: string, cellId: string): string
-  /** Removes images that no server or volume is saved in any more; the answer is how many. */
-  tidy(): Promise<number>
+  /**
+   * Removes images that no server or volume is saved in any more, if there are any and `mayRemove` is true; the answer is how
+   * many.
+   */
+  tidy(mayRemove?: () => Promise<boolean>): Promise<number>
 }
