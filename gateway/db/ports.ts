@@ -97,6 +97,19 @@ export async function portsOfServer(db: Executor, serverId: string): Promise<rea
   return portsOfRows(db, rows)
 }
 
+/** The networks of the server's ports, each once, in the order of its NICs. */
+export async function networkIdsOfServer(
+  db: Executor,
+  serverId: string,
+): Promise<readonly string[]> {
+  const rows = await db.orm
+    .select({ networkId: ports.networkId })
+    .from(ports)
+    .where(and(eq(ports.deviceId, serverId), IS_SERVER_PORT))
+    .orderBy(ports.nicIndex, ports.id)
+  return [...new Set(rows.map(({ networkId }) => networkId))]
+}
+
 /** Afterwards the port's own columns are as given; throws `conflict` when it changed since this revision was read. */
 export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
   const { fixedIps: _fixed, floatingIps: _floating, securityGroupIds: _groups, ...rest } = port

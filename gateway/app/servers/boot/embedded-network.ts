@@ -1,5 +1,7 @@
 import { isDuplicate, isMissing } from '#common/db/failures.ts'
 import type { Network } from '../../../db/network.ts'
+import { findNetworks } from '../../../db/networks.ts'
+import { networkIdsOfServer } from '../../../db/ports.ts'
 import { findSecurityGroups } from '../../../db/security-groups.ts'
 import { bindPortToHost, queuePortBindings } from '../../../db/server-ports.ts'
 import type { Networks } from '../../networks/list-networks.ts'
@@ -16,7 +18,7 @@ import type { NicsPlan, QuickNicsPlan, ServerNetwork, ServerNics } from './serve
 /** The network service of this gateway, as servers need it. */
 export function embeddedNetwork(networks: Networks): ServerNetwork {
   return {
-    networksOf: async (db, serverId) => networksOfNics(await serverNics(db, serverId)),
+    networksOf: async (db, serverId) => findNetworks(db, await networkIdsOfServer(db, serverId)),
     bind: async (tx, cellId, views) => {
       queuePortBindings(tx, cellId, views)
       await showMachineNics(tx, cellId, views)
