@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
 import { imageContents } from './schema/image.ts'
 
 /** Counts one image more for this content and holds the content's row until the transaction ends. */
@@ -10,12 +11,16 @@ export async function countContent(tx: Tx, sha256: string): Promise<void> {
     .onDuplicateKeyUpdate({ set: { imageCount: sql`${imageContents.imageCount} + 1` } })
 }
 
-/** Counts one image less. At none the content waits for collection. */
-export async function discountContent(tx: Tx, sha256: string): Promise<void> {
-  await tx.orm
+const DISCOUNT = statement(
+  builder
     .update(imageContents)
     .set({ imageCount: sql`${imageContents.imageCount} - 1` })
-    .where(eq(imageContents.sha256, sha256))
+    .where(eq(imageContents.sha256, sql.placeholder('sha256'))),
+)
+
+/** Counts one image less. At none the content waits for collection. */
+export function discountContent(tx: Tx, sha256: string): void {
+  tx.queue(DISCOUNT, { sha256 })
 }
 
 /** True, and the row is gone at commit, when no image has the content. The row is held until then. */

@@ -87,7 +87,7 @@ async function removeUnknown(images: Images, batch: readonly string[]): Promise<
 export async function removeUnlessCounted(images: Images, sha256: string): Promise<void> {
   await images.db.transaction(async (tx) => {
     await countContent(tx, sha256)
-    await discountContent(tx, sha256)
+    discountContent(tx, sha256)
     if (await dropUnusedContent(tx, sha256)) await images.store.remove(sha256)
   })
 }

@@ -24,5 +24,5 @@ export async function removeImage(images: Images, id: string): Promise<void> {
 export async function removeImageRow(tx: Tx, image: Image): Promise<void> {
   const content = image.content ?? image.staged
   await deleteImageRow(tx, image)
-  if (content !== null) await discountContent(tx, content.sha256)
+  if (content !== null) discountContent(tx, content.sha256)
 }

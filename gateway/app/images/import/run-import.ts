@@ -134,7 +134,7 @@ export async function failImport(images: Images, task: ImageTask, message: strin
   const staged = (await findImage(images.db, task.imageId))?.staged ?? null
   const isDropped = await images.db.transaction(async (tx) => {
     if (!(await abandonUpload(tx, upload, new Date(images.clock.now())))) return false
-    if (staged !== null) await discountContent(tx, staged.sha256)
+    if (staged !== null) discountContent(tx, staged.sha256)
     return true
   })
   if (isDropped && staged !== null) await collectContent(images, staged.sha256)
