@@ -47,7 +47,8 @@ test.runIf(isFullRun)(
   `a cell of ${COUNT} servers is drained into another cell`,
   async () => {
     const size = { vcpus: '100000', memory_mb: '10000000', disk_gb: '1000000' }
-    await using cloud = await startCloud({ cells: 2, hostsPerCell: 2, driver: size })
+    const unwired = ['gateway', 'host'] as const
+    await using cloud = await startCloud({ cells: 2, hostsPerCell: 2, driver: size, unwired })
     const [demo, admin] = [cloud.as('demo'), cloud.as('admin')]
     const quota = { instances: -1, cores: -1, ram: -1 }
     const project = await cloud.projectId('demo')
