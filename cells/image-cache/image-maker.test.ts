@@ -78,6 +78,17 @@ test('a cache that does not have the backup before fetches the image', async () 
   expect(await sentFor(image, { before, changes })).toBe(image.sizeBytes)
 })
 
+test('an image is fetched whose changes are the whole disk', async () => {
+  await pinned(before)
+  const all = qcow2Of({ 0: 5, 1: 6, 2: 7, 3: 8 })
+  const merged = await mergeChanges(bytesOf(OLD), bytesOf(all))
+  expect(await contentOf(merged.stream())).toEqual(all)
+  const same = gateway.add(all)
+
+  expect(await sentFor(same, { before, changes: gateway.add(all) })).toBe(all.length)
+  expect(await isThere(same)).toBe(true)
+})
+
 test.each([
   ['are gone', () => ({ ...changes, id: newId() })],
   ['cannot be applied', () => gateway.add(qcow2Of({ 1: 9 }, 65))],

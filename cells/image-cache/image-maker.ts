@@ -27,6 +27,8 @@ export class ImageMaker {
 
   /** Afterwards the image of this SHA-256 is made so when it is next opened, unless that has failed before. */
   offer(sha256: string, making: ImageMaking): void {
+    // Changes of a whole disk are the image itself: who made it of them would wait for its own fetch.
+    if (making.changes.sha256 === sha256) return
     if (!this.#tried.has(sha256)) this.#offered.set(sha256, making)
   }
 
