@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import type { CellId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { ApiClient, Loose } from '../env/api/client.ts'
+import { emptyProject } from '../env/api/empty-project.ts'
 import { createServer, deleteServer, SERVERS, showServer, untilStatus } from '../env/api/servers.ts'
 import { BLOCK_STORAGE as ROOT, showStored, untilStored } from '../env/api/volumes.ts'
 import { CloudProcess } from '../env/cloud/cloud-process.ts'
@@ -339,6 +340,8 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
       test.each(CASES.map((each) => [labelOf(each), each] as const))(
         '%s',
         async (_label, { operation, victim, place, saga, point, when }) => {
+          // The server of a failed case would break the invariants of every case after it.
+          onTestFailed(() => emptyProject(demo, LIMIT_MS), LIMIT_MS * 2)
           const things = await prepared(operation)
           const database =
             place === 'gateway' ? cloud.foundation.databaseUrl : cloud.cells[0]!.databaseUrl
