@@ -166,15 +166,18 @@ export class StoreMoveCloud implements AsyncDisposable {
   }
 
   /** Afterwards it has the type. */
-  async retype(volume: string, new_type: string): Promise<void> {
+  async retype(volume: string, type: string): Promise<void> {
+    while (!(await this.tryRetype(volume, type)))
+      expect(await this.faultOf(volume)).toContain(NO_ROOM)
+  }
+
+  /** Whether it has the type once the retype has ended. */
+  async tryRetype(volume: string, new_type: string): Promise<boolean> {
     const action = { 'os-retype': { new_type, migration_policy: 'on-demand' } }
     const statusOf = async () => (await this.show(volume))?.status
-    for (;;) {
-      await this.#begun(() => this.demo.post(`${ROOT}/volumes/${volume}/action`, action))
-      await expect.poll(statusOf, poll).toBe('available')
-      if ((await this.show(volume))?.['volume_type'] === new_type) return
-      expect(await this.faultOf(volume)).toContain(NO_ROOM)
-    }
+    await this.#begun(() => this.demo.post(`${ROOT}/volumes/${volume}/action`, action))
+    await expect.poll(statusOf, poll).toBe('available')
+    return (await this.show(volume))?.['volume_type'] === new_type
   }
 
   /**
