@@ -86,8 +86,10 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       await world.neighbour.volumes!.attach(other, attachment(volume), signal())
     })
 
-    test('a volume in use is neither extended nor copied where its store cannot, and stays as it is', async () => {
-      if (!lacks('extend-in-use') || !lacks('copy-in-use')) return
+    test('a volume in use is neither extended nor copied where its store cannot, and stays as it is', async ({
+      skip,
+    }) => {
+      if (!lacks('extend-in-use') || !lacks('copy-in-use')) return skip()
       const [id, volume] = [await newGuest(), await newVolume()]
       await world.harness.content?.write(volume, 'in use')
       await volumes().attach(id, attachment(volume), signal())
@@ -126,8 +128,10 @@ export function driverAttachmentsContract(world: VolumesWorld): void {
       expect((await bytesOf(disk)).toString('latin1', 0, 3)).toBe('QFI')
     })
 
-    test('a volume that guests may share is kept and copied while one has it, unless its store cannot', async () => {
-      if (!world.store.multiattach || lacks('snapshots') || lacks('copy-in-use')) return
+    test('a volume that guests may share is kept and copied while one has it, unless its store cannot', async ({
+      skip,
+    }) => {
+      if (!world.store.multiattach || lacks('snapshots') || lacks('copy-in-use')) return skip()
       const [id, volume] = [await newGuest(), await newVolume()]
       await volumes().attach(id, attachment(volume, { isShared: true }), signal())
       const copy = { ...world.newRef(), bytes: world.unit, from: { volume: volume.id } }

@@ -46,8 +46,10 @@ export function driverCarryContract(world: VolumesWorld): void {
   }
 
   describe('carrying', () => {
-    test('another host makes the volume from a copy, with every byte, and the copy is dropped', async () => {
-      if (volumes().carry === undefined) return
+    test('another host makes the volume from a copy, with every byte, and the copy is dropped', async ({
+      skip,
+    }) => {
+      if (volumes().carry === undefined) return skip()
       const volume = await newVolume()
       await world.harness.content?.write(volume, 'carried')
       const before = await world.harness.content?.read(volume)
@@ -68,8 +70,10 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(copy, world.driver, world.neighbour)
     })
 
-    test('an encrypted volume goes encrypted, and opens with its key afterwards', async () => {
-      if (volumes().carry === undefined || !world.store.encrypts) return
+    test('an encrypted volume goes encrypted, and opens with its key afterwards', async ({
+      skip,
+    }) => {
+      if (volumes().carry === undefined || !world.store.encrypts) return skip()
       const ref = newRef()
       const spec = { ...ref, bytes: world.unit, encryption: AES_256 }
       const keyed = <T>(host: Driver, work: () => Promise<T>) => withKey(host, ref.id, work)
@@ -91,8 +95,10 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(copy, world.driver, world.neighbour)
     })
 
-    test('a volume is encrypted on its way, and no more on the next, with every byte', async () => {
-      if (volumes().carry === undefined || !world.store.encrypts) return
+    test('a volume is encrypted on its way, and no more on the next, with every byte', async ({
+      skip,
+    }) => {
+      if (volumes().carry === undefined || !world.store.encrypts) return skip()
       const { bytes, ...ref } = await newVolume()
       await world.harness.content?.write(ref, CLEAR)
       const before = await world.harness.content?.read(ref)
@@ -125,8 +131,10 @@ export function driverCarryContract(world: VolumesWorld): void {
       await droppedOn(opened, there)
     })
 
-    test('a volume that a guest has is refused, and a missing volume is not-found', async () => {
-      if (volumes().carry === undefined) return
+    test('a volume that a guest has is refused, and a missing volume is not-found', async ({
+      skip,
+    }) => {
+      if (volumes().carry === undefined) return skip()
       const volume = await newVolume()
       const guest = await newGuest()
       await volumes().attach(guest, attachment(volume), signal())

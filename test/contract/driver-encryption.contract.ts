@@ -51,8 +51,8 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect(await world.harness.volumeLeftovers(spec.id)).toEqual([])
     })
 
-    test('a volume has its size, grows, and opens with its own key alone', async () => {
-      if (!world.store.encrypts) return
+    test('a volume has its size, grows, and opens with its own key alone', async ({ skip }) => {
+      if (!world.store.encrypts) return skip()
       const volume = await newEncrypted(keyFor('a'))
       expect(await reportOf(volume)).toMatchObject({ bytes: world.unit })
       await world.harness.sealed?.put(volume, keyFor('a'), 0x5a)
@@ -70,8 +70,8 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       await refused(volumes().export(volume, 'raw', signal()), 'unsupported')
     })
 
-    test('what is made from it has the content, and a key of its own', async () => {
-      if (!world.store.encrypts || isShort() || lacks('snapshots')) return
+    test('what is made from it has the content, and a key of its own', async ({ skip }) => {
+      if (!world.store.encrypts || isShort() || lacks('snapshots')) return skip()
       const { harness } = world
       const source = await newEncrypted(keyFor('a'))
       const snapshot = newId<VolumeSnapshotId>()
@@ -105,8 +105,10 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect(await has(source, keyFor('a'), 0x5a)).toBe(true)
     })
 
-    test('a rebuild gives one that a guest starts from new content, under its own key, if it has the key', async () => {
-      if (!world.store.encrypts || isShort()) return
+    test('a rebuild gives one that a guest starts from new content, under its own key, if it has the key', async ({
+      skip,
+    }) => {
+      if (!world.store.encrypts || isShort()) return skip()
       const { harness, driver } = world
       const root = await newEncrypted(keyFor('a'))
       await harness.sealed?.put(root, keyFor('a'), 0x5a)
@@ -136,8 +138,10 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect(bytes.includes(Buffer.alloc(512, 0x77))).toBe(false)
     })
 
-    test('an image becomes the content of one under its own key, if it has the key', async () => {
-      if (!world.store.encrypts || isShort()) return
+    test('an image becomes the content of one under its own key, if it has the key', async ({
+      skip,
+    }) => {
+      if (!world.store.encrypts || isShort()) return skip()
       const { harness } = world
       const volume = await newEncrypted(keyFor('a'))
       await harness.sealed?.put(volume, keyFor('a'), 0x5a)
@@ -155,8 +159,8 @@ export function driverEncryptionContract(world: VolumesWorld): void {
       expect((await harness.sealed.raw(volume)).includes(Buffer.alloc(512, 0x77))).toBe(false)
     })
 
-    test('a guest gets it, and starts with it, only while its key is held', async () => {
-      if (!world.store.encrypts) return
+    test('a guest gets it, and starts with it, only while its key is held', async ({ skip }) => {
+      if (!world.store.encrypts) return skip()
       const volume = await newEncrypted(keyFor('a'))
       const id = await newGuest()
       const wanted = attachment(volume)

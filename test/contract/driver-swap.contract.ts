@@ -19,8 +19,8 @@ export function driverSwapContract(world: VolumesWorld): void {
       test(name, async ({ skip }) => (isThere ? run() : skip()))
     // A real engine copies bytes, which takes seconds.
     const isLong = () => world.harness.content !== undefined && !isFullRun
-    const testLong = (name: string, run: () => Promise<void>) =>
-      test(name, async ({ skip }) => (isThere && !isLong() ? run() : skip()))
+    const testLong = (name: string, run: (skip: () => never) => Promise<void>) =>
+      test(name, async ({ skip }) => (isThere && !isLong() ? run(skip) : skip()))
 
     /** A guest with a volume, and another volume with other content. */
     async function prepared(more: Partial<AttachmentSpec> = {}) {
@@ -118,42 +118,45 @@ export function driverSwapContract(world: VolumesWorld): void {
       },
     )
 
-    testLong('a guest changes for an encrypted volume whose key is held, and back', async () => {
-      const { harness, store } = world
-      if (!store.encrypts) return
-      const { id, from, had } = await prepared()
-      const before = await harness.content?.read(from)
-      const [to, key] = [world.newRef(), 'a'.repeat(32)]
-      const wanted = { ...had, id: to.id }
-      const withKey = async (work: () => Promise<unknown>) => {
-        const holder = newId<string>()
-        await volumes().keys!.hold(holder, [{ id: to.id, key }], signal())
-        try {
-          await work()
-        } finally {
-          await volumes().keys!.drop(holder, signal())
+    testLong(
+      'a guest changes for an encrypted volume whose key is held, and back',
+      async (skip) => {
+        const { harness, store } = world
+        if (!store.encrypts) return skip()
+        const { id, from, had } = await prepared()
+        const before = await harness.content?.read(from)
+        const [to, key] = [world.newRef(), 'a'.repeat(32)]
+        const wanted = { ...had, id: to.id }
+        const withKey = async (work: () => Promise<unknown>) => {
+          const holder = newId<string>()
+          await volumes().keys!.hold(holder, [{ id: to.id, key }], signal())
+          try {
+            await work()
+          } finally {
+            await volumes().keys!.drop(holder, signal())
+          }
         }
-      }
-      const encryption = { keyBits: 256 } as const
-      await withKey(() => volumes().create({ ...to, bytes: world.unit, encryption }, signal()))
-      await harness.sealed?.put(to, key, 0x5a)
+        const encryption = { keyBits: 256 } as const
+        await withKey(() => volumes().create({ ...to, bytes: world.unit, encryption }, signal()))
+        await harness.sealed?.put(to, key, 0x5a)
 
-      await refused(swap().copy(id, wanted, signal()), 'conflict')
-      await withKey(() => swap().copy(id, wanted, signal()))
-      await withKey(() => swap().pivot(id, wanted, signal()))
+        await refused(swap().copy(id, wanted, signal()), 'conflict')
+        await withKey(() => swap().copy(id, wanted, signal()))
+        await withKey(() => swap().pivot(id, wanted, signal()))
 
-      await isFree(from)
-      if (harness.sealed !== undefined) {
-        const raw = await harness.sealed.raw(to)
-        expect(raw.includes(before!.subarray(0, 18))).toBe(false)
-      }
-      const back = await newVolume()
-      await swap().copy(id, { ...had, id: back.id }, signal())
-      await swap().pivot(id, { ...had, id: back.id }, signal())
-      await isFree(to)
-      await expectContentOf(back, before)
-      await world.driver.reboot(id, 'hard', 0, signal())
-    })
+        await isFree(from)
+        if (harness.sealed !== undefined) {
+          const raw = await harness.sealed.raw(to)
+          expect(raw.includes(before!.subarray(0, 18))).toBe(false)
+        }
+        const back = await newVolume()
+        await swap().copy(id, { ...had, id: back.id }, signal())
+        await swap().pivot(id, { ...had, id: back.id }, signal())
+        await isFree(to)
+        await expectContentOf(back, before)
+        await world.driver.reboot(id, 'hard', 0, signal())
+      },
+    )
 
     testIf(
       'a swap that is cancelled leaves the guest its volume, and may begin again',

@@ -160,8 +160,10 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
           expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('source')
       })
 
-      test('a snapshot that its store cannot make is refused, and the volume stays as it is', async () => {
-        if (!lacks('snapshots')) return
+      test('a snapshot that its store cannot make is refused, and the volume stays as it is', async ({
+        skip,
+      }) => {
+        if (!lacks('snapshots')) return skip()
         const volume = await newVolume()
 
         const snapshot = newId<VolumeSnapshotId>()
@@ -172,8 +174,8 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
         expect(await reportOf(volume)).toEqual({ id, bytes, snapshots: [] })
       })
 
-      test('a snapshot holds one moment, may be repeated, and is a source', async () => {
-        if (lacks('snapshots')) return
+      test('a snapshot holds one moment, may be repeated, and is a source', async ({ skip }) => {
+        if (lacks('snapshots')) return skip()
         const source = await newVolume()
         const snapshot = newId<VolumeSnapshotId>()
         await world.harness.content?.write(source, 'before')
@@ -192,8 +194,10 @@ export function driverVolumesContract(name: string, start: () => Promise<Volumes
           expect((await world.harness.content.read(copy)).toString('utf8', 0, 6)).toBe('before')
       })
 
-      test('revert() brings the content of a snapshot back, may be repeated, and keeps the size', async () => {
-        if (lacks('snapshots')) return
+      test('revert() brings the content of a snapshot back, may be repeated, and keeps the size', async ({
+        skip,
+      }) => {
+        if (lacks('snapshots')) return skip()
         const volume = await newVolume()
         const snapshot = newId<VolumeSnapshotId>()
         await world.harness.content?.write(volume, 'before')
