@@ -37,8 +37,9 @@ export async function copySeen(
   const { step, subjectId, stepRequestId, copyImageId } = move
   if (server === undefined || server.isBusy || move.fromCellId !== server.cellId) return NOTHING
   if (step === 'waiting') return { ...NOTHING, ...(await twoPasses(compute, work, move)) }
-  if (copyImageId === null) return NOTHING
+  if (copyImageId === null && step !== 'saving') return NOTHING
   const hasBegun = await hasAction(db, subjectId, stepRequestId)
+  if (copyImageId === null) return { ...NOTHING, hasBegun }
   if (step === 'copying') {
     const image = await findImage(db, copyImageId)
     return { ...NOTHING, hasBegun, isWhole: image?.status === 'active' }
@@ -139,8 +140,9 @@ export async function notedWith(
   { hostId }: MoveCopy,
 ): Promise<Noted> {
   if (step === 'copying') return { copyImageId: newId<string>(), copyHostId: hostId }
-  // Its host has forgotten a copy that failed.
-  if (step === 'saving' && move.step !== 'fetching') return { copyImageId: null, copyHostId: null }
+  // Its host has forgotten a copy that failed. A saving that is begun again is in as many passes as before.
+  const goesOn = move.step === 'fetching' || move.step === 'saving'
+  if (step === 'saving' && !goesOn) return { copyImageId: null, copyHostId: null }
   if (move.savedBytes !== null || (step !== 'offloading' && step !== 'changing')) return {}
   return (await savedDiskOf(db, move.subjectId)) ?? {}
 }

@@ -99,7 +99,18 @@ test('a disk that was not saved ends the move, with the reason as soon as there 
     state: 'failed',
     message: 'no disk',
   })
-  expect(planned({ step: 'saving' }, {}, { at: later(30_001) })).toMatchObject({ state: 'failed' })
+  const late = { at: later(30_001), hasBegun: true }
+  expect(planned({ step: 'saving' }, {}, late)).toMatchObject({ state: 'failed' })
+})
+
+test('a saving that a gateway noted, and did not begin before it ended, is begun again', () => {
+  const late = { at: later(30_001) }
+  for (const vmState of ['active', 'stopped'] as const) {
+    expect(planned({ step: 'saving' }, { vmState }, late)).toEqual(begin('saving'))
+    expect(planned({ ...COPY, step: 'saving' }, { vmState }, late)).toEqual(begin('saving'))
+  }
+  const cancelled = { step: 'saving', isCancelled: true } as const
+  expect(planned(cancelled, {}, late)).toMatchObject({ kind: 'end', state: 'cancelled' })
 })
 
 test('a move that is cancelled, or that no cell takes, goes back to what it was', () => {

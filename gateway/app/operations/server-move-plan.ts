@@ -101,7 +101,7 @@ function nextAction(
   if (server.cellId !== move.fromCellId) return inAnotherCell(move, server, now)
   return (
     (isIdle(server) ? planCopy(move, server, copy, refusal, now) : undefined) ??
-    inFormerCell(move, server, refusal, now)
+    inFormerCell(move, server, refusal, copy, now)
   )
 }
 
@@ -126,6 +126,7 @@ function inFormerCell(
   move: MoveProgress,
   { vmState }: MovedServer,
   refusal: string | null,
+  { hasBegun }: MoveCopy,
   now: Date,
 ): NextMoveAction {
   const { step, isCancelled, formerState, failure } = move
@@ -140,7 +141,11 @@ function inFormerCell(
     case 'active':
     case 'stopped':
       if (step === 'waiting') return isCancelled ? cancelled() : { kind: 'begin', step: 'saving' }
-      if (step === 'saving' && refusal === null && !isStepLate(move, now)) return WAIT
+      if (step === 'saving' && refusal === null) {
+        if (!isStepLate(move, now)) return WAIT
+        // The gateway that noted it ended before it asked for it.
+        if (!hasBegun && !isCancelled) return { kind: 'begin', step: 'saving' }
+      }
       if (vmState === 'active' && formerState === 'stopped' && step !== 'saving')
         return again(move, 'stopping', now)
       if (isCancelled) return cancelled()
