@@ -177,19 +177,20 @@ test('of a cell that is drained whole no server moves to another host of it', as
 
   const operations = await command.json<readonly Operation[]>('cell drain north --to-other-cells')
 
-  const moves = []
-  for (const { id } of operations) {
-    const waits = await until(id, ({ state, message }) => state !== 'running' || message !== null)
-    moves.push(...(waits.moves ?? []))
-  }
-  const ids = operations.map(({ id }) => id)
+  const seen: Operation[] = []
+  for (const { id } of operations)
+    seen.push(await until(id, ({ state, message }) => state !== 'running' || message !== null))
+  const moves = seen.flatMap(({ moves: own = [] }) => own)
+  const idsOf = (isRunning: boolean) =>
+    seen.flatMap(({ id, state }) => ((state === 'running') === isRunning ? [id] : []))
   // The third host has no server, so that its drain has ended.
-  const cancelled = await command.run(`operation cancel ${ids.toReversed().join(' ')} -o json`)
+  const [ended, running] = [idsOf(false), idsOf(true)]
+  const line = `operation cancel ${[...ended, ...running].join(' ')} -o json`
+  const cancelled = await command.run(line)
+  expect(ended).toHaveLength(1)
   expect(cancelled).toMatchObject({ code: 1 })
-  expect(cancelled.err).toContain(`Operation ${ids[2]} has ended already.`)
-  expect(JSON.parse(cancelled.out)).toMatchObject(
-    [ids[1], ids[0]].map((id) => ({ id, state: 'cancelled' })),
-  )
+  expect(cancelled.err).toContain(`Operation ${ended[0]} has ended already.`)
+  expect(JSON.parse(cancelled.out)).toMatchObject(running.map((id) => ({ id, state: 'cancelled' })))
   expect(moves.map(({ method }) => method)).toEqual(['cell', 'cell'])
   for (const { reason } of moves) expect(reason).toContain('there is no other cell')
   expect(await Promise.all(servers.map(hostOf))).toEqual([first.name, second.name])
