@@ -86,10 +86,11 @@ test('servers of a class of machines get one machine each, until no machine is l
   expect(await placement(`/allocations/${servers[0]!.id}`)).toMatchObject({
     allocations: { [provider!.uuid]: { resources: { CUSTOM_GOLD: 1 } } },
   })
-  const [hypervisor] = (
-    await admin.get<{ hypervisors: object[] }>('/compute/v2.1/os-hypervisors/detail')
-  ).body.hypervisors
-  expect(hypervisor).toMatchObject({
+  const hypervisor = async () => {
+    const path = '/compute/v2.1/os-hypervisors/detail'
+    return (await admin.get<{ hypervisors: object[] }>(path)).body.hypervisors[0]
+  }
+  await expect.poll(hypervisor).toMatchObject({
     vcpus: 8,
     vcpus_used: 8,
     memory_mb_used: 8192,
