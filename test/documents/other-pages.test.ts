@@ -135,6 +135,9 @@ const BETWEEN_CELLS = pageScript('docs/how-to/move-between-cells.md', {
     before: () => machine.type('./weir host uncordon south-1'),
     shows: /STATE +done/,
   },
+  './weir operation cancel FIRST SECOND': {
+    notTyped: 'The drains have ended; test/api/drains.test.ts cancels several at once.',
+  },
 })
 
 const PROTECTION = pageScript('docs/how-to/protect-servers.md', {
