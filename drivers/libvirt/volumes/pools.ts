@@ -1,5 +1,5 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { ifAbsent } from '#common/if-absent.ts'
 import { errorFields, type Logger } from '#common/log.ts'
@@ -24,6 +24,8 @@ export type FoundStore = FolderStore | RbdStore | IscsiStore
 
 /** Types of libvirt's pools whose volumes are files in a folder. */
 const FOLDER_TYPES = ['dir', 'fs', 'netfs']
+/** Those whose folder is a file system, which the daemon mounts. */
+const MOUNTED_TYPES = ['fs', 'netfs']
 const LOOK_MS = 3_000
 /** Ceph's programs take their time to begin. */
 const ROOM_MS = 4_500
@@ -160,6 +162,7 @@ export class Pools {
     }
     // First, because nothing else is asked of a folder that is silent.
     const room = await roomOf(path, signal)
+    if (MOUNTED_TYPES.includes(type)) await refuseUnmounted(path)
     const id = await this.#identityOf(name, path)
     return {
       ...{ id, name, path, engine: 'dir', isShared: !isOwn, multiattach: true },
@@ -190,4 +193,10 @@ export class Pools {
     const pool = element('pool', { type: 'dir' }, element('name', {}, this.#ownName), target)
     return this.#calls.define(renderXml(pool), signal)
   }
+}
+
+/** A daemon does not see that a file system was unmounted: what hosts write into the folder then would be on their own disks. */
+async function refuseUnmounted(path: string): Promise<void> {
+  const [own, above] = [await stat(path), await stat(dirname(path))]
+  if (own.dev === above.dev) throw new Failure('conflict', `Nothing is mounted at ${path}.`)
 }
