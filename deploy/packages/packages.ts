@@ -131,6 +131,27 @@ const ISCSI_LIBRARIES = [
   'qemu-block-extra',
 ] as const
 
+/** Each would start services of the machine, or make a user, so they are unpacked; with a program of each. */
+const GLUSTER_PACKAGES = [
+  { name: 'glusterfs-cli', program: 'gluster' },
+  { name: 'glusterfs-client', program: 'mount.glusterfs' },
+  { name: 'glusterfs-common', program: 'glusterfsd' },
+  { name: 'glusterfs-server', program: 'glusterd' },
+] as const
+
+/** What those need of the system. */
+const GLUSTER_LIBRARIES = [
+  'attr',
+  'libaio1',
+  'libgfrpc0',
+  'libgfxdr0',
+  'libglusterd0',
+  'libglusterfs0',
+  'libreadline8',
+  'libtirpc3',
+  'liburcu8',
+] as const
+
 /**
  * A RabbitMQ, and Nova's own objects to check notifications with. The server would start as a service of the machine,
  * and Nova's package would bring eighty others.
@@ -203,6 +224,7 @@ export type Purpose =
   | 'control-plane'
   | 'ceph'
   | 'iscsi'
+  | 'gluster'
   | 'monitoring'
   | 'release'
 
@@ -287,6 +309,10 @@ export const PACKAGES: readonly Package[] = [
   // It would start a service of the machine.
   { name: 'tgt', purpose: 'iscsi', program: 'tgtd', isUnpacked: true },
   ...ISCSI_LIBRARIES.map((name): Package => ({ name, purpose: 'iscsi' })),
+  ...GLUSTER_PACKAGES.map(
+    (unpacked): Package => ({ ...unpacked, purpose: 'gluster', isUnpacked: true }),
+  ),
+  ...GLUSTER_LIBRARIES.map((name): Package => ({ name, purpose: 'gluster' })),
   // It would start a service of the machine. Its program needs nothing of the packages that its page does.
   { name: 'prometheus', purpose: 'monitoring', program: 'promtool', isUnpacked: true },
   { name: 'umoci', purpose: 'release', program: 'umoci' },

@@ -17,6 +17,7 @@ import type { VolumeRef } from '#drivers/volumes.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { driverVolumesContract } from '../contract/driver-volumes.contract.ts'
 import type { VolumesHarness } from '../contract/volumes-world.ts'
+import { folderContent } from './libvirt-folder-content.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -48,21 +49,7 @@ async function startWorld(name: string): Promise<World> {
   const pool = join(libvirt.directory, 'pool')
   await mkdir(pool, { mode: 0o711 })
   await libvirt.virsh('pool-define-as', 'shared', 'dir', '--target', pool)
-  const pathOf = ({ id }: VolumeRef) => join(pool, `weir-${owner.cellId}-${id}`)
-  const sealedIo = async (
-    volume: VolumeRef,
-    key: string,
-    command: string,
-    how: readonly string[] = [],
-  ) => {
-    const file = join(libvirt.directory, 'key')
-    await writeFile(file, key)
-    const secret = ['--object', `secret,id=key,file=${file}`]
-    const node = `driver=luks,key-secret=key,file.driver=file,file.filename=${pathOf(volume)}.luks`
-    const args = [...how, ...secret, '--image-opts', node, '-c', command]
-    const { stdout } = await run('qemu-io', args, { timeoutMs: 60_000 })
-    if (stdout.includes('Pattern verification failed')) throw new Error(stdout)
-  }
+  const { pathOf, content, sealed, leaveHalf } = folderContent(pool, owner)
   const openFrom = (cellId: typeof owner.cellId) => {
     const other = { cellId, hostId: newId<HostId>() }
     return libvirt.openAs(other, POOL, join(libvirt.directory, `state-${other.hostId}`))
@@ -75,26 +62,10 @@ async function startWorld(name: string): Promise<World> {
     open: () => libvirt.openAs(owner, POOL),
     openNeighbour: () => openFrom(owner.cellId),
     openOtherCell: () => openFrom(newId()),
-    leaveHalf: (volume) => writeFile(`${pathOf(volume)}.part`, 'half'),
+    leaveHalf,
     volumeLeftovers: async (id) => (await readdir(pool)).filter((each) => each.includes(id)),
-    content: {
-      read: (volume) => readFile(pathOf(volume)),
-      async write(volume, start) {
-        const file = await open(pathOf(volume), 'r+')
-        await file.write(start, 0)
-        await file.close()
-      },
-    },
-    sealed: {
-      put: (volume, key, byte) => sealedIo(volume, key, `write -P ${byte} 0 64k`),
-      // A guest may have it open.
-      has: (volume, key, byte) =>
-        sealedIo(volume, key, `read -P ${byte} 0 64k`, ['-r', '-U']).then(
-          () => true,
-          () => false,
-        ),
-      raw: (volume) => readFile(`${pathOf(volume)}.luks`),
-    },
+    content,
+    sealed,
     // Its guests have no operating system.
     guestsRelease: false,
   }

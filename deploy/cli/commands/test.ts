@@ -54,6 +54,7 @@ const LARGE = [
   'browser',
   'ceph',
   'fencing',
+  'gluster',
   'horizon',
   'ironic',
   'iscsi',
@@ -64,7 +65,7 @@ const LARGE = [
 ] as const
 
 /**
- * Hypervisors and clients to test against; Ansible, a browser, Ceph, fence agents, a target of iSCSI, ironic, Keystone, Placement, RabbitMQ and what makes a release, which are large, for the long way only. Where they
+ * Hypervisors and clients to test against; Ansible, a browser, Ceph, fence agents, GlusterFS, a target of iSCSI, ironic, Keystone, Placement, RabbitMQ and what makes a release, which are large, for the long way only. Where they
  * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {

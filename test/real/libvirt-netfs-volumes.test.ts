@@ -1,0 +1,155 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AttachmentId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
+import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
+import type { Driver } from '#drivers/driver.ts'
+import { IDENTITY_FILE } from '#drivers/store-identity.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import type { VolumeRef } from '#drivers/volumes.ts'
+import { driverVolumeMovesContract } from '../contract/driver-volume-moves.contract.ts'
+import { driverVolumesContract } from '../contract/driver-volumes.contract.ts'
+import { bytesOf } from '../contract/volumes-world.ts'
+import { isFullRun } from '../env/full-run.ts'
+import { isGlusterHere } from '../env/gluster/programs.ts'
+import { folderContent } from './libvirt-folder-content.ts'
+import { type NetfsHosts, startNetfsHosts, startNetfsWorld } from './libvirt-netfs-harness.ts'
+import { printed } from './libvirt-pool-hosts.ts'
+import { whyNoGuests } from './requirements.ts'
+
+// Goal: a pool of type netfs, which libvirt mounts on each host, is one store: of what a host changes, another one sees
+// nothing old, and a guest's volume is nobody else's.
+
+const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io', 'genisoimage', 'syslinux']
+const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
+const MIB = 1024 ** 2
+const why = isFullRun && isGlusterHere() ? whyNoGuests(COMMANDS) : 'not asked for, or no GlusterFS'
+
+const signal = () => AbortSignal.timeout(180_000)
+const poll = { timeout: 60_000, interval: 500 }
+
+describe.skipIf(why !== undefined)(
+  `volumes of libvirt hosts in GlusterFS${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    driverVolumesContract('libvirt (netfs)', startNetfsWorld)
+    driverVolumeMovesContract('libvirt (netfs)', startNetfsHosts)
+
+    describe('two hosts', () => {
+      let hosts: NetfsHosts
+      let store: string
+      const storesOf = (driver: Driver) => driver.volumes!.stores(signal())
+      const newVolume = async (): Promise<VolumeRef> => {
+        const volume = { store, id: newId<VolumeId>() }
+        await hosts.here.volumes!.create({ ...volume, bytes: 4 * MIB }, signal())
+        return volume
+      }
+      const alone = (volume: VolumeRef) => {
+        const attachmentId = newId<AttachmentId>()
+        return { ...volume, attachmentId, isReadOnly: false, isShared: false }
+      }
+
+      beforeAll(async () => {
+        hosts = await startNetfsHosts()
+        store = (await storesOf(hosts.here))[0]!.id
+      }, 180_000)
+      afterAll(() => hosts?.[Symbol.asyncDispose]())
+
+      test('report the same store, whose identity is in the file system', async () => {
+        const { here, there, gluster } = hosts
+        for (const each of [here, there])
+          expect(await storesOf(each)).toMatchObject([
+            { id: store, name: 'volumes', isShared: true, multiattach: true },
+          ])
+        expect(await gluster.files()).toContain(IDENTITY_FILE)
+      })
+
+      test('mount it again after their daemon has unmounted it or was restarted', async () => {
+        const { there, two } = hosts
+        await two.virsh('pool-destroy', 'volumes')
+        expect(await storesOf(there)).toMatchObject([{ id: store }])
+        await two.host.restartDaemon()
+        await expect.poll(() => storesOf(there), poll).toMatchObject([{ id: store }])
+      }, 120_000)
+
+      test('do not take the folder in which nothing is mounted for a store', async () => {
+        const { two, poolOfTwo } = hosts
+        await using fresh = await two.openAs(two.owner, { volumePools: ['volumes'] })
+        await two.host.run('umount', [poolOfTwo], { timeoutMs: 20_000 })
+
+        expect(await storesOf(fresh)).toEqual([])
+        expect(await readdir(poolOfTwo)).toEqual([])
+
+        await two.virsh('pool-destroy', 'volumes')
+        await expect.poll(() => storesOf(fresh), poll).toMatchObject([{ id: store }])
+        expect(await readdir(poolOfTwo)).toContain(IDENTITY_FILE)
+      }, 120_000)
+
+      test('see at once what the other one has changed', async () => {
+        const { here, there, pool, one } = hosts
+        const { content } = folderContent(pool, one.owner)
+        const volume = await newVolume()
+        const snapshot = newId<VolumeSnapshotId>()
+        const startThere = async () => {
+          await using disk = await there.volumes!.export(volume, 'raw', signal())
+          return (await bytesOf(disk)).toString('latin1', 0, 4)
+        }
+        const bytesThere = async () =>
+          (await there.volumes!.list(store, signal())).map(({ bytes }) => bytes)
+        await content.write(volume, 'old ')
+        await here.volumes!.snapshot(volume, snapshot, signal())
+
+        await content.write(volume, 'new ')
+        expect(await startThere()).toBe('new ')
+        await here.volumes!.revert(volume, snapshot, signal())
+        expect(await startThere()).toBe('old ')
+        expect(await bytesThere()).toEqual([4 * MIB])
+        await here.volumes!.extend(volume, 8 * MIB, signal())
+        expect(await bytesThere()).toEqual([8 * MIB])
+        await here.volumes!.destroySnapshot(volume, snapshot, signal())
+        await here.volumes!.destroy(volume, signal())
+        expect(await bytesThere()).toEqual([])
+      }, 180_000)
+
+      test('carry a guest with its volume, and no second guest gets it', async () => {
+        const { here, there, one, image } = hosts
+        const built = await buildGuestImage(GUEST_CACHE)
+        const tiny = one.images.addFile(built.path, { ...built, diskFormat: 'qcow2', name: 'tiny' })
+        const volume = await newVolume()
+        const spec = { ...instanceSpec(tiny), volumes: [alone(volume)] }
+        const refused = { kind: 'conflict', message: expect.stringContaining(volume.id) }
+        const expectRefused = async () => {
+          const second = { ...instanceSpec(image), volumes: [alone(volume)] }
+          await expect(here.spawn(second, signal())).rejects.toMatchObject(refused)
+          await here.destroy(second.id, signal())
+          for (const each of [here, there])
+            await expect(each.volumes!.destroy(volume, signal())).rejects.toMatchObject(refused)
+        }
+        await here.spawn(spec, signal())
+        const write = "printf 'from-the-first\\n' >/tmp/x; dd if=/tmp/x of=/dev/vdb bs=4096"
+        await printed(here, spec, `${write} conv=sync,notrunc,fsync 2>/dev/null; echo done`)
+        await expectRefused()
+
+        const announced = await here.liveMove!.announce(spec.id, signal())
+        const expected = await there.liveMove!.expect(spec, announced, signal())
+        await here.liveMove!.send(spec.id, expected, signal())
+        await there.liveMove!.finish(spec, true, signal())
+        await here.destroy(spec.id, signal())
+
+        const read = 'echo 3 >/proc/sys/vm/drop_caches; head -n 1 /dev/vdb'
+        expect(await printed(there, spec, read)).toBe('from-the-first')
+        await expectRefused()
+        await there.destroy(spec.id, signal())
+        await here.volumes!.destroy(volume, signal())
+      }, 600_000)
+
+      test('leave the store out while its server is away, and have it again', async () => {
+        const { here, there, gluster } = hosts
+        await gluster.killBrick()
+        for (const each of [here, there]) await expect.poll(() => storesOf(each), poll).toEqual([])
+        await gluster.startBrick()
+        for (const each of [here, there])
+          await expect.poll(() => storesOf(each), poll).toMatchObject([{ id: store }])
+      }, 180_000)
+    })
+  },
+)
