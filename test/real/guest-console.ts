@@ -27,10 +27,22 @@ export async function printedBy(
     { version: '2.6' },
   )
   using serial = await ConsoleSocket.open(asked.body.remote_console.url)
-  // A command may be asked twice, and answered once the next one is. Ids begin with the time.
-  const mark = newId().slice(-8)
-  const answer = new RegExp(`${mark}=([\\w-]+)=`)
-  const shown = () => (serial.send(`\necho ${mark}=$(${command})=\n`), serial.shown)
+  const { line, answer } = question(command)
+  const shown = () => (serial.send(line), serial.shown)
   await expect.poll(shown, { timeout: LIMIT_MS, interval: 2_000 }).toMatch(answer)
   return answer.exec(serial.shown)![1]!
+}
+
+/**
+ * The line that has a guest's shell run a command, and its answer. A line may be lost, so it is sent until it is answered. A
+ * slow guest reads all of them and runs the command once: a write again would go to the disk that is attached next.
+ */
+export function question(command: string): { readonly line: string; readonly answer: RegExp } {
+  // Ids begin with the time.
+  const mark = newId().slice(-8)
+  const once = `[ "$ran" = ${mark} ] || { said=$(${command}); ran=\${said:+${mark}}; }`
+  return {
+    line: `\n${once}; echo ${mark}=$said=\n`,
+    answer: new RegExp(`${mark}=([\\w-]+)=`),
+  }
 }

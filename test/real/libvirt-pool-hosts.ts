@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { type HostId, newId } from '#common/ids.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import type { LinkedHosts } from '../contract/driver-volume-moves.contract.ts'
+import { question } from './guest-console.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 
 const BOOT_MS = 180_000
@@ -46,13 +47,11 @@ export async function printed(
   serial.on('data', (chunk: Buffer) => {
     shown += chunk.toString('latin1')
   })
-  // A command may be asked twice, and answered once the next one is. Ids begin with the time.
-  const mark = newId().slice(-8)
-  const answer = new RegExp(`${mark}=([\\w-]+)=`)
+  const { line, answer } = question(command)
   const poll = { timeout: BOOT_MS, interval: 2_000 }
   await expect
     .poll(() => {
-      serial.write(`\necho ${mark}=$(${command})=\n`)
+      serial.write(line)
       return shown
     }, poll)
     .toMatch(answer)
