@@ -92,6 +92,7 @@ const PLACEMENT_POLICIES = pageScript('docs/how-to/placement-policies.md', {
   './weir why --flavor m1.tiny --image tiny --project demo': {
     shows: /Placement policy research applied/,
   },
+  './weir why SERVER': { typed: './weir why first', shows: /active in cell \w+ on host/ },
 })
 
 const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
@@ -110,6 +111,7 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
     shows: /is up/,
   },
   './weir events --type host.state': { shows: /cordoned/ },
+  './weir why SERVER': { typed: './weir why first', shows: /active in cell \w+ on host/ },
 })
 
 /** For a command that makes a volume or changes it. */
