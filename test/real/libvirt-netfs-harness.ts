@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type HostId, newId } from '#common/ids.ts'
 import { createLibvirtDriver } from '#drivers/libvirt/driver.ts'
-import { type GlusterStore, startGluster } from '#test/env/gluster/store.ts'
+import { type GlusterStore, type StoreLine, startGluster } from '#test/env/gluster/store.ts'
 import type { VolumesHarness } from '../contract/volumes-world.ts'
 import { folderContent } from './libvirt-folder-content.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
@@ -18,14 +18,18 @@ export interface NetfsHosts extends PoolHosts {
   readonly gluster: GlusterStore
   /** Where the second host has the store. */
   readonly poolOfTwo: string
+  readonly lineOfOne: StoreLine
 }
 
 /**
  * Afterwards the host has a pool of the volume, defined as the documentation says, which is not started. Returned is its
  * folder: the mount is in the namespaces of the host, and drivers, which are outside, see it at the same path by a link.
  */
-async function giveNetfsPool(harness: LibvirtHarness, gluster: GlusterStore): Promise<string> {
-  await gluster.reachFrom(harness.host)
+async function giveNetfsPool(
+  harness: LibvirtHarness,
+  gluster: GlusterStore,
+): Promise<{ readonly pool: string; readonly line: StoreLine }> {
+  const line = await gluster.reachFrom(harness.host)
   const [stores, within] = ['stores', 'within'].map((name) => join(harness.directory, name)) as [
     string,
     string,
@@ -40,7 +44,7 @@ async function giveNetfsPool(harness: LibvirtHarness, gluster: GlusterStore): Pr
   const xml = definition.replace('192.0.2.1', gluster.address).replace('/srv/volumes', pool)
   await writeFile(join(harness.directory, 'pool.xml'), xml)
   await inside('sh', '-e', '-c', `cd ${harness.directory} && ${define}`)
-  return pool
+  return { pool, line }
 }
 
 /** What the page has an operator do. */
@@ -62,14 +66,15 @@ export async function startNetfsHosts(): Promise<NetfsHosts> {
   const one = owned.use(await startLibvirtHarness('leaver'))
   const two = owned.use(await startLibvirtHarness('taker'))
   const { cellId } = one.owner
-  const pools = [await giveNetfsPool(one, gluster), await giveNetfsPool(two, gluster)] as const
+  const { pool, line } = await giveNetfsPool(one, gluster)
+  const { pool: poolOfTwo } = await giveNetfsPool(two, gluster)
   const open = async (harness: LibvirtHarness) =>
     owned.use(await harness.openAs({ cellId, hostId: newId<HostId>() }, POOL))
   const [here, there] = [await open(one), await open(two)]
   const parts = owned.move()
   const { image } = one
   return {
-    ...{ here, there, image, one, two, gluster, pool: pools[0], poolOfTwo: pools[1] },
+    ...{ here, there, image, one, two, gluster, pool, poolOfTwo, lineOfOne: line },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AttachmentId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
@@ -142,14 +142,67 @@ describe.skipIf(why !== undefined)(
         await here.volumes!.destroy(volume, signal())
       }, 600_000)
 
-      test('leave the store out while its server is away, and have it again', async () => {
-        const { here, there, gluster } = hosts
+      /** Writes this byte to the volume as its guest does, which has no operating system. */
+      const writeAs = async (spec: InstanceSpec, byte: number) => {
+        const [volume] = spec.volumes!
+        const disk = `/machine/peripheral/ua-vol-${volume!.attachmentId}/virtio-backend`
+        const command = `qemu-io -d ${disk} "write -f -P ${byte} 0 4k"`
+        await hosts.one.virsh('qemu-monitor-command', `weir-${spec.id}`, '--hmp', command)
+      }
+      /** The first byte of the volume as the second host reads it. */
+      const firstByte = async (volume: VolumeRef) => {
+        const { content } = folderContent(hosts.poolOfTwo, hosts.one.owner)
+        return (await content.read(volume))[0]
+      }
+
+      test('lose what its guest writes after a host was cut off and another one has the volume', async () => {
+        const { here, there, image, two, lineOfOne } = hosts
+        const volume = await newVolume()
+        const first = { ...instanceSpec(image), volumes: [alone(volume)] }
+        const second = instanceSpec(two.image)
+        await here.spawn(first, signal())
+        await there.spawn(second, signal())
+        await writeAs(first, 1)
+        expect(await firstByte(volume)).toBe(1)
+
+        await lineOfOne.cut()
+        const wanted = alone(volume)
+        const attached = () =>
+          there.volumes!.attach(second.id, wanted, signal()).catch(({ kind }) => kind)
+        expect(await attached()).toBe('conflict')
+        await expect.poll(attached, { timeout: 120_000, interval: 2_000 }).toMatch(/^.dev/)
+        await lineOfOne.mend()
+        await expect.poll(() => storesOf(here), poll).toMatchObject([{ id: store }])
+        await writeAs(first, 2)
+
+        expect(await firstByte(volume)).toBe(1)
+        await here.destroy(first.id, signal())
+        await there.destroy(second.id, signal())
+        await here.volumes!.destroy(volume, signal())
+      }, 300_000)
+
+      test('leave the store out while its server is away, and have it again, guests once they start again', async () => {
+        const { here, there, image, gluster } = hosts
+        const volume = await newVolume()
+        const spec = { ...instanceSpec(image), volumes: [alone(volume)] }
+        await here.spawn(spec, signal())
+        await writeAs(spec, 1)
+
         await gluster.killBrick()
         for (const each of [here, there]) await expect.poll(() => storesOf(each), poll).toEqual([])
         await gluster.startBrick()
         for (const each of [here, there])
           await expect.poll(() => storesOf(each), poll).toMatchObject([{ id: store }])
-      }, 180_000)
+
+        // Its lock is lost, and it does not write without.
+        await writeAs(spec, 2)
+        expect(await firstByte(volume)).toBe(1)
+        await here.reboot(spec.id, 'hard', 0, signal())
+        await writeAs(spec, 3)
+        expect(await firstByte(volume)).toBe(3)
+        await here.destroy(spec.id, signal())
+        await here.volumes!.destroy(volume, signal())
+      }, 300_000)
     })
   },
 )

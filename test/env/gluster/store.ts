@@ -20,6 +20,13 @@ const NETWORK = '10.79.0'
 const ADDRESS = `${NETWORK}.1`
 const VOLUME = 'volumes'
 
+/** What joins a host to the store. */
+export interface StoreLine {
+  /** Afterwards nothing comes through, and neither end is told. */
+  cut(): Promise<void>
+  mend(): Promise<void>
+}
+
 /** A GlusterFS with a volume `volumes` of one brick, in namespaces of its own. */
 export interface GlusterStore extends AsyncDisposable {
   /** Of the server, for hosts that reach it. */
@@ -27,7 +34,7 @@ export interface GlusterStore extends AsyncDisposable {
   /** What the volume has, past every client. */
   files(): Promise<readonly string[]>
   /** Afterwards the host reaches it, and can mount its volume. */
-  reachFrom(host: RunningLibvirtHost): Promise<void>
+  reachFrom(host: RunningLibvirtHost): Promise<StoreLine>
   /** Ends the brick at once; its files stay. */
   killBrick(): Promise<void>
   /** Starts it again. */
@@ -60,8 +67,9 @@ export async function startGluster(settings: readonly string[]): Promise<Gluster
     files: () => readdir(brick),
     async reachFrom(host) {
       hosts += 1
-      await joinBridge(holder, host, hosts)
+      const line = await joinBridge(holder, host, hosts)
       await giveGlusterPrograms(host, directory)
+      return line
     },
     async killBrick() {
       await inside('pkill', '-KILL', '-x', 'glusterfsd')
@@ -108,13 +116,20 @@ function volfileOf(state: string): string {
 }
 
 /** Afterwards the host has a line to the bridge, and the address of this number. */
-async function joinBridge(holder: Holder, host: RunningLibvirtHost, number: number): Promise<void> {
+async function joinBridge(
+  holder: Holder,
+  host: RunningLibvirtHost,
+  number: number,
+): Promise<StoreLine> {
   const ipIn = ({ pid }: Holder, ...args: readonly string[]) =>
     run('nsenter', ['--target', String(pid), '--net', 'ip', ...args], { timeoutMs: STEP_MS })
   const port = `port${number}`
+  const setPort = async (...how: readonly string[]) =>
+    void (await ipIn(holder, 'link', 'set', port, ...how))
   const peer = ['peer', 'name', BRIDGE, 'netns', String(host.holder.pid)]
   await ipIn(holder, 'link', 'add', port, 'type', 'veth', ...peer)
-  await ipIn(holder, 'link', 'set', port, 'master', BRIDGE, 'up')
+  await setPort('master', BRIDGE, 'up')
   await ipIn(host.holder, 'address', 'add', `${NETWORK}.${number + 1}/24`, 'dev', BRIDGE)
   await ipIn(host.holder, 'link', 'set', BRIDGE, 'up')
+  return { cut: () => setPort('down'), mend: () => setPort('up') }
 }
