@@ -87,10 +87,14 @@ export async function refuseLocked(path: string, id: VolumeId, signal: AbortSign
 
 /** QEMU says it with these words alone (block/file-posix.c). */
 const LOCKED = /Failed to (get|lock)|Is another process using the image/
+/** The same, where the file system could not lock, such as NFS without its service for that. */
+const NOT_LOCKABLE = /Failed to lock byte \d+: (?!Resource temporarily unavailable)/
 
 /** `conflict` for a file that QEMU does not open because another guest has it; any other error as it is. */
 export function lockFailure(error: unknown, id: VolumeId): unknown {
-  if (!isFailure(error, 'internal') || !LOCKED.test(error.detail ?? '')) return error
+  if (!isFailure(error, 'internal')) return error
+  const said = error.detail ?? ''
+  if (!LOCKED.test(said) || NOT_LOCKABLE.test(said)) return error
   return new Failure('conflict', `Another guest has volume ${id} open.`, { cause: error })
 }
 
