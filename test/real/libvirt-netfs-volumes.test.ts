@@ -182,7 +182,7 @@ describe.skipIf(why !== undefined)(
       }, 300_000)
 
       test('leave the store out while its server is away, and have it again, guests once they start again', async () => {
-        const { here, there, image, gluster } = hosts
+        const { here, there, image, gluster, one } = hosts
         const volume = await newVolume()
         const spec = { ...instanceSpec(image), volumes: [alone(volume)] }
         await here.spawn(spec, signal())
@@ -198,6 +198,9 @@ describe.skipIf(why !== undefined)(
         await writeAs(spec, 2)
         expect(await firstByte(volume)).toBe(1)
         await here.reboot(spec.id, 'hard', 0, signal())
+        const log = [`/var/log/libvirt/qemu/weir-${spec.id}.log`]
+        const { stdout } = await one.host.run('cat', log, { timeoutMs: 20_000 })
+        expect(stdout).toContain('write failed')
         await writeAs(spec, 3)
         expect(await firstByte(volume)).toBe(3)
         await here.destroy(spec.id, signal())
