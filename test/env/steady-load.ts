@@ -19,8 +19,10 @@ interface Boot {
 
 export interface LoadFigures {
   readonly boots: number
-  /** The longest time in which no boot ended, and the slowest boot, in milliseconds. */
+  /** The longest time in which no request was answered, and in which no boot ended, in milliseconds. */
+  readonly longestSilenceMs: number
   readonly longestGapMs: number
+  /** The slowest boot, in milliseconds. */
   readonly slowestMs: number
 }
 
@@ -48,6 +50,8 @@ export class SteadyLoad {
   readonly #user: ApiClient
   readonly #startedAt = performance.now()
   readonly #boots: Boot[] = []
+  /** When requests were answered, in order. */
+  readonly #answeredAt: number[] = []
   readonly #open = new Set<Promise<void>>()
   readonly #users: Promise<void>
   readonly #looks: Promise<void>
@@ -105,11 +109,12 @@ export class SteadyLoad {
     const from = this.#now()
     await work()
     const ended = this.#boots.filter(({ endedAt }) => endedAt >= from)
-    const times = [from, ...ended.map(({ endedAt }) => endedAt), this.#now()]
-    const gaps = times.slice(1).map((at, nth) => at - (times[nth] ?? at))
+    const to = this.#now()
+    const answered = this.#answeredAt.filter((at) => at >= from)
     return {
       boots: ended.length,
-      longestGapMs: Math.round(Math.max(...gaps)),
+      longestSilenceMs: longestBetween([from, ...answered, to]),
+      longestGapMs: longestBetween([from, ...ended.map(({ endedAt }) => endedAt), to]),
       slowestMs: Math.round(Math.max(0, ...ended.map((boot) => boot.endedAt - boot.begunAt))),
     }
   }
@@ -191,7 +196,10 @@ export class SteadyLoad {
   ): Promise<Answer<T> | undefined> {
     try {
       const answer = await call()
-      if (good.includes(answer.status)) return answer
+      if (good.includes(answer.status)) {
+        this.#answeredAt.push(this.#now())
+        return answer
+      }
       this.#refuse(what, `${answer.status} ${JSON.stringify(answer.body)}`)
     } catch (error) {
       this.#refuse(what, String(error))
@@ -210,4 +218,8 @@ export class SteadyLoad {
   #now(): number {
     return performance.now() - this.#startedAt
   }
+}
+
+function longestBetween(times: readonly number[]): number {
+  return Math.round(Math.max(...times.slice(1).map((at, nth) => at - (times[nth] ?? at))))
 }

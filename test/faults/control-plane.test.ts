@@ -5,7 +5,7 @@ import type { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type ControlPlane, startControlPlane } from '../env/control-plane.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { expectInvariants } from '../env/invariants.ts'
-import { SteadyLoad } from '../env/steady-load.ts'
+import { type LoadFigures, SteadyLoad } from '../env/steady-load.ts'
 import { storesReported } from '../env/stores-reported.ts'
 import { UserWrites } from '../env/user-writes.ts'
 
@@ -191,6 +191,10 @@ const LONG: Readonly<Record<string, Fault>> = {
   'a server of the bus and a gateway are killed': both(killBusServer, kill(gateway)),
 }
 
+function said({ longestSilenceMs, longestGapMs, slowestMs }: LoadFigures): string {
+  return `longest time without an answer ${longestSilenceMs} ms, without the end of a boot ${longestGapMs} ms, slowest boot ${slowestMs} ms`
+}
+
 function excusedWhere(fault: string): RegExp {
   if (fault.includes('gateway')) return LOST
   return fault.includes('S3') ? UPLOAD : NOTHING
@@ -214,7 +218,7 @@ test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
     })
 
     figures.push(
-      `${name}: longest gap ${lost.longestGapMs} ms, slowest boot ${lost.slowestMs} ms; when it is back: ${back.longestGapMs} ms, ${back.slowestMs} ms`,
+      `${name}: ${said(lost)}; when it is back: ${said(back)}`,
     )
     log.info({ figure: figures.at(-1) }, 'longest gaps')
     const seen = `The proxy logged: ${plane.proxyLog().slice(logged)}`

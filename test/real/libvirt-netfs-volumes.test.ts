@@ -18,7 +18,7 @@ import { printed } from './libvirt-pool-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
 // Goal: a pool of type netfs, which libvirt mounts on each host, is one store: of what a host changes, another one sees
-// nothing old, and a guest's volume is nobody else's.
+// nothing old, and no other guest gets the volume of one.
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'qemu-io', 'genisoimage', 'syslinux']
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')

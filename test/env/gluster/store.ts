@@ -72,7 +72,7 @@ export async function startGluster(settings: readonly string[]): Promise<Gluster
       return line
     },
     async killBrick() {
-      await inside('pkill', '-KILL', '-x', 'glusterfsd')
+      await inside('sh', '-c', `kill -KILL $(cat /run/gluster/vols/${VOLUME}/*.pid)`)
     },
     async startBrick() {
       await gluster('volume', 'start', VOLUME, 'force')
