@@ -217,9 +217,7 @@ test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
       await load.untilBooted(BOOTS)
     })
 
-    figures.push(
-      `${name}: ${said(lost)}; when it is back: ${said(back)}`,
-    )
+    figures.push(`${name}: ${said(lost)}; when it is back: ${said(back)}`)
     log.info({ figure: figures.at(-1) }, 'longest gaps')
     const seen = `The proxy logged: ${plane.proxyLog().slice(logged)}`
     expect(load.refused.slice(before[0]), seen).toEqual([])

@@ -13,7 +13,7 @@ export function folderContent(
   folder: string,
   { cellId }: Pick<Owner, 'cellId'>,
   readAt = folder,
-): Content & { pathOf(volume: Pick<VolumeRef, 'id'>): string } {
+): Content & { readonly pathOf: (volume: Pick<VolumeRef, 'id'>) => string } {
   const nameOf = ({ id }: Pick<VolumeRef, 'id'>) => `weir-${cellId}-${id}`
   const pathOf = (volume: Pick<VolumeRef, 'id'>) => join(folder, nameOf(volume))
   const sealedIo = async (

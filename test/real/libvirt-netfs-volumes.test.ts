@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Failure } from '#common/errors.ts'
 import { type AttachmentId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, InstanceSpec } from '#drivers/driver.ts'
@@ -168,7 +169,7 @@ describe.skipIf(why !== undefined)(
         await lineOfOne.cut()
         const wanted = alone(volume)
         const attached = () =>
-          there.volumes!.attach(second.id, wanted, signal()).catch(({ kind }) => kind)
+          there.volumes!.attach(second.id, wanted, signal()).catch((error: Failure) => error.kind)
         expect(await attached()).toBe('conflict')
         await expect.poll(attached, { timeout: 120_000, interval: 2_000 }).toMatch(/^.dev/)
         await lineOfOne.mend()

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -10,7 +10,6 @@ import {
 } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver, ImageSpec, InstanceReport } from '#drivers/driver.ts'
-import { run } from '#drivers/run.ts'
 import { IDENTITY_FILE } from '#drivers/store-identity.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import type { VolumeRef } from '#drivers/volumes.ts'
