@@ -225,7 +225,7 @@ describe.skipIf(why !== undefined)(
     }
 
     async function endOfMove({ id }: Operation): Promise<string | null> {
-      const { state, message } = await endOfOperation(admin, id, TEST_MS)
+      const { state, message } = await endOfOperation(admin, id, 3 * TEST_MS)
       expect(state).toBe('done')
       return message
     }
@@ -254,7 +254,7 @@ describe.skipIf(why !== undefined)(
         expect(stdout).toContain('Images are identical')
         await deleteServer(demo, id)
       },
-      2 * TEST_MS,
+      4 * TEST_MS,
     )
 
     test(
@@ -268,7 +268,7 @@ describe.skipIf(why !== undefined)(
         expect(onePass).toContain('in one pass')
         await deleteServer(demo, other)
       },
-      2 * TEST_MS,
+      4 * TEST_MS,
     )
 
     test(
