@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 import { newId } from '#common/ids.ts'
 import type { Saga } from '#common/saga/saga.ts'
@@ -25,6 +26,26 @@ export function commitsOf<Deps, Params>(
   const remote = steps.filter(({ name, kind }) => kind === 'remote' && reached(name))
   const labels = ['as it begins', ...remote.map(({ name }) => `after ${name}`)]
   return labels.map((label, nth) => ({ label, begins: remote[nth]?.name ?? null }))
+}
+
+/** Asks again what is refused, until `over` has settled: on a loaded machine a cell may seem unreachable. */
+export async function askUntil(
+  over: Promise<void>,
+  ask: () => Promise<void>,
+  againMs: number,
+): Promise<void> {
+  const ends = over.then(
+    () => true,
+    () => true,
+  )
+  for (;;) {
+    const asked = ask().then(
+      () => true,
+      () => false,
+    )
+    if (await asked) return
+    if (await Promise.race([ends, setTimeout(againMs, false)])) return
+  }
 }
 
 /**

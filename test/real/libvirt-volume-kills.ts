@@ -11,7 +11,7 @@ import { createServer, deleteServer, SERVERS, showServer, untilStatus } from '..
 import { BLOCK_STORAGE as ROOT, showStored, untilStored } from '../env/api/volumes.ts'
 import { CloudProcess } from '../env/cloud/cloud-process.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
-import { HeldCommit } from '../env/held-commit.ts'
+import { askUntil, HeldCommit } from '../env/held-commit.ts'
 import { expectInvariants } from '../env/invariants.ts'
 import { storesReported } from '../env/stores-reported.ts'
 import { untilBooted } from './guest-console.ts'
@@ -224,6 +224,7 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         )
       }
 
+      const PROCESSES = ['gateway', 'cell', 'compute'] as const
       const processOf = {
         gateway: () => cloud.gateways[0]!,
         cell: () => cloud.cells[0]!.processes[0]!,
@@ -270,19 +271,19 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         }
         if (name === 'create') return things
         things.volume = await newVolume()
-        await untilStored(demo, 'volume', things.volume, 'available')
+        await untilStored(demo, 'volume', things.volume, 'available', LIMIT_MS)
         if (name === 'swap') {
           things.other = await newVolume(images.blank)
-          await untilStored(demo, 'volume', things.other, 'available')
+          await untilStored(demo, 'volume', things.other, 'available', LIMIT_MS)
         }
         if (hasSnapshot === true) {
           things.snapshot = await newSnapshot(things)
-          await untilStored(demo, 'snapshot', things.snapshot, 'available')
+          await untilStored(demo, 'snapshot', things.snapshot, 'available', LIMIT_MS)
         }
         if (isAttached === true) {
           const { volume: volumeId } = things
           await demo.post(attachments(things), { volumeAttachment: { volumeId } })
-          await untilStored(demo, 'volume', volumeId, 'in-use')
+          await untilStored(demo, 'volume', volumeId, 'in-use', LIMIT_MS)
         }
         if (guest === 'system') await untilBooted(demo, things.server)
         return things
@@ -329,7 +330,7 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
           ['volume', other],
         ] as const) {
           if (id === '' || (await show(kind, id)) === undefined) continue
-          if (kind === 'volume') await untilStored(demo, kind, id, 'available')
+          if (kind === 'volume') await untilStored(demo, kind, id, 'available', LIMIT_MS)
           await demo.delete(`${ROOT}/${kind}s/${id}`)
           await waitFor(`${kind} to go`, async () => (await show(kind, id)) === undefined, LIMIT_MS)
         }
@@ -341,15 +342,20 @@ export function volumeKills(store: KillsStore, why: string | undefined): void {
         '%s',
         async (_label, { operation, victim, place, saga, point, when }) => {
           // The server of a failed case would break the invariants of every case after it.
-          onTestFailed(() => emptyProject(demo, LIMIT_MS), LIMIT_MS * 2)
+          onTestFailed(async () => {
+            // One that did not start in time would fail them too.
+            for (const each of PROCESSES) await revive(each)
+            await emptyProject(demo, LIMIT_MS)
+          }, LIMIT_MS * 2)
           const things = await prepared(operation)
           const database =
             place === 'gateway' ? cloud.foundation.databaseUrl : cloud.cells[0]!.databaseUrl
           await using held = await HeldCommit.open(database, saga, point)
-          const asked = request(operation, things).catch(() => undefined)
+          // A loaded host may copy a volume for a minute.
+          const reached = held.reached(LIMIT_MS)
+          const asked = askUntil(reached, () => request(operation, things), AGAIN_MS)
           try {
-            // A loaded host may copy a volume for a minute.
-            await held.reached(LIMIT_MS)
+            await reached
             if (when === 'past') await held.release()
             await kill(victim, things)
             // The owner of the transaction has died in the middle of it.

@@ -31,9 +31,10 @@ export async function untilStored(
   kind: VolumeKind,
   id: string,
   wanted: string,
+  limitMs = LIMIT_MS,
 ): Promise<void> {
   const isThere = async () => (await showStored(client, kind, id))?.status === wanted
-  await waitFor(`${kind} ${id} is ${wanted}`, isThere, LIMIT_MS)
+  await waitFor(`${kind} ${id} is ${wanted}`, isThere, limitMs)
 }
 
 /** The id of a new one, which is available. */

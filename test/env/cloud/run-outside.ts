@@ -16,7 +16,11 @@ const DEATH_LIMIT_MS = 30_000
 export async function runOutside(
   program: Program,
   env: Readonly<Record<string, string>>,
-  { logFile, root }: { readonly logFile: string; readonly root: string },
+  {
+    logFile,
+    root,
+    startLimitMs = START_LIMIT_MS,
+  }: { readonly logFile: string; readonly root: string; readonly startLimitMs?: number },
 ): Promise<Running> {
   const before = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
   const identity = await startProcess({
@@ -33,7 +37,10 @@ export async function runOutside(
     logFile,
     lifetime: 'with-parent',
   })
-  const gone = () => waitFor(`${program.name} to die`, () => !isRunning(identity), DEATH_LIMIT_MS)
+  const kill = async () => {
+    if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
+    await waitFor(`${program.name} to die`, () => !isRunning(identity), DEATH_LIMIT_MS)
+  }
   await waitFor(
     `${program.name} to serve`,
     () => {
@@ -41,16 +48,20 @@ export async function runOutside(
       if (output.includes(program.serves)) return 'serves'
       return isRunning(identity) ? undefined : 'ended'
     },
-    START_LIMIT_MS,
-  ).then((state) => {
-    if (state === 'ended') throw new Error(`${program.name} ended: ${logTail(logFile)}`)
-  })
+    startLimitMs,
+  ).then(
+    (state) => {
+      if (state === 'ended') throw new Error(`${program.name} ended: ${logTail(logFile)}`)
+    },
+    async (error: unknown) => {
+      // Without this it would outlive the failed start, and hold its port against the next one.
+      await kill()
+      throw error
+    },
+  )
   return {
     stop: () => stopProcess(identity),
-    kill: async () => {
-      if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
-      await gone()
-    },
+    kill,
     signal: (name) => {
       if (isRunning(identity)) process.kill(identity.pid, name)
     },
