@@ -6,7 +6,7 @@ import { type ListedContainer, listOwnContainers } from './containers/own-contai
 import type { DockerHost } from './host.ts'
 import { instanceOfContainer } from './names.ts'
 
-/** Every instance of this owner, in any state. */
+/** Every instance of this owner, in any state. Throws `unavailable` where some may be off because the engine is ending. */
 export async function list(
   host: DockerHost,
   signal: AbortSignal,
@@ -14,7 +14,11 @@ export async function list(
   const containers = await listOwnContainers(host, signal)
   const startedAt = await engineStartedAt(host, signal)
   const reports = await Promise.all(containers.map((c) => reportOf(host, c, startedAt, signal)))
-  return reports.filter((report) => report !== undefined)
+  const listed = reports.filter((report) => report !== undefined)
+  // Afterwards: what was off before that, the engine did not take with it.
+  if (listed.some(({ powerState }) => powerState === 'shutdown'))
+    await host.engine.assertTakesConnections(signal)
+  return listed
 }
 
 async function reportOf(

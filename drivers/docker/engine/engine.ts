@@ -1,5 +1,5 @@
 import type { Duplex, Readable } from 'node:stream'
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher, Pool } from 'undici'
 import { Failure } from '#common/errors.ts'
 import type { Endpoint } from './endpoint.ts'
 import { engineFailure } from './engine-failure.ts'
@@ -26,6 +26,7 @@ export class Engine implements AsyncDisposable {
   /** The engine has this machine's clock. */
   readonly isLocal: boolean
   readonly #pool: Pool
+  readonly #newConnection: () => Client
   #version: Promise<string> | undefined
 
   constructor({ origin, connect, isLocal }: Endpoint) {
@@ -33,6 +34,7 @@ export class Engine implements AsyncDisposable {
     // No timeouts of its own: stopping a container answers when it is off. Every call has a signal.
     const patient = { headersTimeout: 0, bodyTimeout: 0 }
     this.#pool = new Pool(origin, { connect, connections: CONNECTIONS_MAX, ...patient })
+    this.#newConnection = () => new Client(origin, { connect, ...patient })
   }
 
   /** The answer's JSON; undefined for an answer without any. */
@@ -51,6 +53,23 @@ export class Engine implements AsyncDisposable {
   async open(method: Method, path: string, request: EngineRequest): Promise<Readable> {
     const { body } = await this.#ask(method, path, request)
     return body
+  }
+
+  /**
+   * Throws `unavailable` where it takes no new connections: an engine that ends closes its socket first, and answers on the
+   * connections that are open until all of its containers are off.
+   */
+  async assertTakesConnections(signal: AbortSignal): Promise<void> {
+    const connection = this.#newConnection()
+    try {
+      const { body } = await connection.request({ method: 'GET', path: '/_ping', signal })
+      await body.dump()
+    } catch (cause) {
+      signal.throwIfAborted()
+      throw silent(cause)
+    } finally {
+      await connection.destroy()
+    }
   }
 
   /** The connection itself, once the engine has given it to a container's terminal. */
