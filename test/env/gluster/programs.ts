@@ -7,11 +7,9 @@ import type { RunOptions, RunResult } from '#drivers/run.ts'
 const STEP_MS = 20_000
 const LOGS = '/var/log/glusterfs'
 const PROGRAMS = ['gluster', 'glusterd', 'glusterfs', 'glusterfsd', 'mount.glusterfs']
-const LIBRARIES = ['lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'][
-  process.arch === 'arm64' ? 1 : 0
-]!
+const LIBRARIES = process.arch === 'arm64' ? 'lib/aarch64-linux-gnu' : 'lib/x86_64-linux-gnu'
 
-/** Whatever has a mount namespace of its own. */
+/** A host or a server with a mount namespace of its own. */
 interface Inside {
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
 }

@@ -41,7 +41,7 @@ export interface GlusterStore extends AsyncDisposable {
   startBrick(): Promise<void>
 }
 
-/** `settings`: of the volume, names and values. Nothing of it is in the machine's own namespaces, and everything ends with its own. */
+/** `settings`: of the volume, names and values. All of GlusterFS is in namespaces of its own, and ends with them. */
 export async function startGluster(settings: readonly string[]): Promise<GlusterStore> {
   await using owned = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'weir-gluster-'))
