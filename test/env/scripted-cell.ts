@@ -111,13 +111,23 @@ export class ScriptedCell implements AsyncDisposable {
         log,
       ),
     )
+    this.startBeating()
+  }
+
+  startBeating(): void {
+    this.stopBeating()
     this.#beating = setInterval(() => this.beat(), HEARTBEAT_MS)
     this.beat()
   }
 
+  /** Serves on, and counts as unreachable after a while. */
+  stopBeating(): void {
+    clearInterval(this.#beating)
+  }
+
   /** Falls silent, as when killed or cut off. */
   async vanish(): Promise<void> {
-    clearInterval(this.#beating)
+    this.stopBeating()
     for (const served of this.#serving.splice(0)) await served[Symbol.asyncDispose]()
   }
 

@@ -12,7 +12,7 @@ import { usagesOf } from '#gateway/db/quota-usages.ts'
 import { instanceMappings } from '#gateway/db/schema/servers.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
-import { HONEST_SUMMARY, type ScriptedCell } from '../env/scripted-cell.ts'
+import { HONEST_SUMMARY, HOSTS_TRACE, type ScriptedCell } from '../env/scripted-cell.ts'
 
 // What a gateway does when cells refuse, give up, are late, or are silent, and when gateways die: one server or none.
 
@@ -103,6 +103,28 @@ test('a refused server is built in the next cell, at the next attempt', async ()
   const server = await env.until(id, isActive)
   expect(server).toMatchObject({ cellId: south.id, attempt: 2, fault: null })
   expect([buildsOf(north, id), buildsOf(south, id)]).toEqual([1, 1])
+})
+
+test('a server that its cell refuses while no cell is heard is built in the next that is heard', async () => {
+  const order = orderFor(north)
+  const { id } = order.servers[0]!.row
+  const isNoneHeard = () =>
+    env.cells.every((cell) => core.cells.cell(cell.id)?.isReachable === false)
+  const refusal = { outcome: 'refused', reason: 'No host fits.', trace: HOSTS_TRACE } as const
+  const refuse = async () => {
+    await waitFor('no cell to be heard', isNoneHeard, 10_000)
+    return refusal
+  }
+  north.overrides = { 'instance.build': refuse }
+  for (const cell of env.cells) cell.stopBeating()
+
+  const [run] = await startServers(core, work(), order)
+  expect(await run!.finished).toBe('handed-over')
+  expect(await env.server(id)).toMatchObject({ vmState: 'building', fault: null })
+  north.overrides = { 'instance.build': () => refusal }
+  for (const cell of env.cells) cell.startBeating()
+
+  expect(await env.until(id, isActive)).toMatchObject({ cellId: south.id, attempt: 2, fault: null })
 })
 
 test('a server that every cell refuses is in ERROR, in no cell, and can be deleted without any', async () => {

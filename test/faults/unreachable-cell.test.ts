@@ -4,6 +4,7 @@ import type { ApiClient } from '#test/env/api/client.ts'
 import {
   act,
   activeServer,
+  askForServer,
   createServer,
   SERVERS,
   type Server,
@@ -18,6 +19,7 @@ import { expectInvariants } from '#test/env/invariants.ts'
 import { storesReported } from '#test/env/stores-reported.ts'
 
 const STALE = 'weir-stale'
+const VOLUMES = '/volume/v3/volumes'
 const INTENTS = '/federation/v1/intents'
 const DARK_LIMIT_MS = 30_000
 
@@ -36,6 +38,20 @@ const volumes: string[] = []
 const detail = (query: string) =>
   demo.get<{ servers: readonly Server[] }>(`${SERVERS}/detail?${query}`)
 const names = async (query: string) => (await detail(query)).body.servers.map(({ name }) => name)
+
+async function untilNothingIsStale(): Promise<void> {
+  for (const gateway of [0, 1])
+    await waitFor(
+      'nothing to be stale',
+      async () => (await demo.get(SERVERS, { gateway })).headers[STALE] === undefined,
+      DARK_LIMIT_MS,
+    )
+}
+
+async function countOf(path: string): Promise<number> {
+  const { body } = await demo.get<Readonly<Record<string, readonly object[]>>>(path)
+  return Object.values(body).flat().length
+}
 
 beforeAll(async () => {
   cloud = await startCloud()
@@ -179,16 +195,40 @@ describe('with one cell killed', () => {
     await untilStatus(demo, c, 'ACTIVE')
     expect(await showServer(demo, kept)).toMatchObject({ status: 'ACTIVE' })
     expect(await listed(demo)).toEqual([])
-    await waitFor(
-      'nothing to be stale',
-      async () => (await demo.get(SERVERS)).headers[STALE] === undefined,
-      DARK_LIMIT_MS,
-    )
+    await untilNothingIsStale()
     await untilStatus(
       demo,
       await createServer(cloud, demo, { availability_zone: 'north' }),
       'ACTIVE',
     )
-    await expectInvariants(cloud)
   })
+})
+
+test('with all cells killed new servers and volumes are refused with 503, and nothing is left of them', async () => {
+  const processes = ['north', 'south'].flatMap((name) => cloud.cell(name).processes)
+  const before = [await countOf(SERVERS), await countOf(VOLUMES)]
+  for (const process of processes) await process.kill()
+  for (const gateway of [0, 1])
+    await waitFor(
+      'a gateway to notice that no cell can be reached',
+      async () => {
+        const shown = ['b', 'c'].map((name) => demo.get(`${SERVERS}/${ids.get(name)}`, { gateway }))
+        return (await Promise.all(shown)).every(({ headers }) => headers[STALE] !== undefined)
+      },
+      DARK_LIMIT_MS,
+    )
+
+  for (const gateway of [0, 1]) {
+    const refused = [
+      await askForServer(cloud, demo, {}, { gateway }),
+      await demo.post(VOLUMES, { volume: { size: 1 } }, { gateway }),
+    ]
+    for (const { status, headers } of refused)
+      expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)])
+  }
+  expect([await countOf(SERVERS), await countOf(VOLUMES)]).toEqual(before)
+  for (const process of processes) await process.start()
+  await untilNothingIsStale()
+  await makeStored(demo, 'volume', { size: 1 })
+  await expectInvariants(cloud)
 })

@@ -33,7 +33,7 @@ let projectId: string
 
 beforeAll(async () => {
   env = await CoreEnv.open('volume_sagas', ['north'])
-  core = await env.core()
+  core = await env.core({ cellDeadlineMs: 1_000 })
   const named = { storeId: 's', storeName: 's', zone: 'nova', fault: null, updatedAt: 1 }
   const view = (volumeId: string, version: number, sizeGb: number) => {
     return { ...named, volumeId, attempt: 1, version, state: 'available' as const, sizeGb }
@@ -96,6 +96,12 @@ async function run<P>(
 const owner = () => ({ projectId, typeId: null })
 
 async function createdVolume(saga = createVolumeSaga): Promise<VolumeId> {
+  const { volumeId, ended } = await startedVolume(saga)
+  expect(ended).toBe('done')
+  return volumeId
+}
+
+async function startedVolume(saga = createVolumeSaga) {
   const volumeId = newId<VolumeId>()
   const cellId = env.cells[0]!.id
   const id = newId<SagaId>()
@@ -124,8 +130,7 @@ async function createdVolume(saga = createVolumeSaga): Promise<VolumeId> {
       after: (tx) => chargeVolumes(tx, owner(), { volumes: 1, gigabytes: 3 }),
     },
   )
-  expect(ended).toBe('done')
-  return volumeId
+  return { volumeId, ended }
 }
 
 async function createdSnapshot(saga = createVolumeSnapshotSaga): Promise<VolumeSnapshotId> {
@@ -300,6 +305,33 @@ test('deletes that nobody works on any more are brought to their end', async () 
   )
   expect(await findSnapshot(env.db, snapshotId)).toBeUndefined()
   expect(await used()).toEqual({ volumes: 0, snapshots: 0, gigabytes: 0 })
+})
+
+test('a volume that its cell refuses while no cell is heard is in error once one is heard, and not before', async () => {
+  const cell = env.cells[0]!
+  const { overrides } = cell
+  const isHeard = () => core.cells.cell(cell.id)?.isReachable === true
+  const refuse = async () => {
+    await waitFor('no cell to be heard', () => !isHeard(), 10_000)
+    return { outcome: 'refused', reason: 'No room.' } as const
+  }
+  cell.overrides = { ...overrides, 'volume.create': refuse }
+  cell.stopBeating()
+
+  const { volumeId, ended } = await startedVolume()
+  expect(ended).toBe('handed-over')
+  expect(await findVolume(env.db, volumeId)).toMatchObject({ status: 'creating', fault: null })
+  cell.overrides = {
+    ...overrides,
+    'volume.create': () => ({ outcome: 'refused', reason: 'No room.' }),
+  }
+  cell.startBeating()
+
+  const isInError = async () => (await findVolume(env.db, volumeId))?.status === 'error'
+  await waitFor('the volume to be in error', isInError, 60_000)
+  cell.overrides = overrides
+  expect(await findVolume(env.db, volumeId)).toMatchObject({ cellId: null, fault: 'No room.' })
+  expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
 })
 
 test('a snapshot that its cell refuses is in error, in no cell, and is deleted at once', async () => {

@@ -9,6 +9,7 @@ import type {
 } from '#openapi/wire/cell-volume.ts'
 import { queueTraces } from '../../db/traces.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
+import { refuseAllUnreachable } from '../cells/refuse-all-unreachable.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
 import { chooseVolumeCell, type WantedStores } from '../volumes/choose-cell.ts'
@@ -162,7 +163,10 @@ async function settle(
   return { next: null }
 }
 
-/** Points a volume that its cell refused at the next cell; or shows it in error and in no cell when none is left. */
+/**
+ * Points a volume that its cell refused at the next cell; or shows it in error and in no cell when none is left. Throws
+ * `unavailable` when every cell is unreachable.
+ */
 async function assignNext(
   tx: Tx,
   deps: ComputeDeps,
@@ -174,7 +178,9 @@ async function assignNext(
   const request = { ...volume, only, tried }
   const attempt = volume.attempt + 1
   const mayGo = tried.length < VOLUME_ROUNDS_MAX
-  const choice = mayGo ? chooseVolumeCell(deps.cells.cells(), request, deps.clock.now()) : undefined
+  const cells = deps.cells.cells()
+  if (mayGo) refuseAllUnreachable(cells)
+  const choice = mayGo ? chooseVolumeCell(cells, request, deps.clock.now()) : undefined
   if (choice !== undefined) queueTraces(tx, [{ serverId: volume.id, attempt, trace: choice.trace }])
   const chosen = choice?.chosen
   const next = { attempt, triedCells: tried, cellVersion: 0 }

@@ -10,6 +10,7 @@ import { queueActionEvents } from '../../db/server-actions.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { listTraces, queueTraces } from '../../db/traces.ts'
 import { choiceMeasure } from '../cells/choose-cell.ts'
+import { refuseAllUnreachable } from '../cells/refuse-all-unreachable.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
@@ -37,7 +38,7 @@ export interface Round {
 /**
  * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
  * ERROR and in no cell when none is left. Undefined when the server is not to be built: no cell is left, it is being
- * deleted, or another saga owns it.
+ * deleted, or another saga owns it. Throws `unavailable` when every cell is unreachable.
  */
 export async function assignNextCell(
   tx: Tx,
@@ -57,6 +58,7 @@ export async function assignNextCell(
   const hasVolumes = spec.volumes !== undefined
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave && !hasVolumes
   const near = isUnassigned ? await placeOfGroup(tx, group) : null
+  if (mayGo) refuseAllUnreachable(deps.cells.cells())
   const cells = mayGo ? cellsFor(deps, spec) : []
   const { projectId } = mapping
   const placing = { serverId, projectId, spec, cells, tried, group: near }

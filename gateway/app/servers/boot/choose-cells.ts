@@ -7,6 +7,7 @@ import type { CellRequest } from '../../cells/cell-filters.ts'
 import { type CellRequirements, cellRequest, nearGroup } from '../../cells/cell-request.ts'
 import { areHostsRecovering, cellsAsIndexed } from '../../cells/cells-as-indexed.ts'
 import { type CellChoice, choiceSources, chooseCell } from '../../cells/choose-cell.ts'
+import { refuseAllUnreachable } from '../../cells/refuse-all-unreachable.ts'
 import { spansWith } from '../../cells/tunnels.ts'
 import type { ComputeDeps } from '../../compute.ts'
 import { addedUse, NO_USE } from '../../placement-policies/cell-limits.ts'
@@ -136,13 +137,6 @@ function withMember(
 ): NonNullable<CellRequest['apart']> {
   const members = new Map(apart.members).set(cellId, (apart.members.get(cellId) ?? 0) + 1)
   return { ...apart, members }
-}
-
-/** Throws `unavailable` when every cell is unreachable. */
-export function refuseAllUnreachable(cells: readonly Cell[]): void {
-  const enabled = cells.filter((cell) => cell.isEnabled)
-  if (enabled.length === 0 || enabled.some((cell) => cell.isReachable)) return
-  throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')
 }
 
 function less(cell: Cell, { flavor }: CellRequirements): Cell {

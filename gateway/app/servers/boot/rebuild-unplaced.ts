@@ -4,6 +4,7 @@ import { type RequestSpec, replaceRequestSpec } from '../../../db/request-specs.
 import { queueActions } from '../../../db/server-actions.ts'
 import { runningMoveOf } from '../../../db/server-moves.ts'
 import { showRebuilt } from '../../../db/show-rebuilt.ts'
+import { refuseAllUnreachable } from '../../cells/refuse-all-unreachable.ts'
 import type { Compute } from '../../compute.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
 import type { Rebuilt } from '../../sagas/act-plan.ts'
@@ -13,7 +14,6 @@ import { volumesOf } from '../../volumes/carried.ts'
 import { freeVolumes } from '../../volumes/hold-volume.ts'
 import type { ServerRecord } from '../list/server-record.ts'
 import type { BuildSpec } from './build-spec.ts'
-import { refuseAllUnreachable } from './choose-cells.ts'
 import { changeableProperties } from './requested-properties.ts'
 
 /** The request that the server is built from, and the fields to show. */
