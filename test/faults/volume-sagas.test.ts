@@ -22,26 +22,37 @@ import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { volumeQuotaRows } from '#gateway/db/volume-quotas.ts'
 import { findSnapshot, insertSnapshot } from '#gateway/db/volume-snapshots.ts'
 import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
+import type { StoreSummary } from '#openapi/wire/cell-volume.ts'
 import { CoreEnv, work } from '../env/compute-core.ts'
+import { HONEST_SUMMARY, type ScriptedCell } from '../env/scripted-cell.ts'
 
 // The standard trials of the gateway's sagas of volumes and snapshots: each ends with what was asked for, charged once.
 
 const log = createLogger('trial', 'silent')
+const STORE: StoreSummary = {
+  ...{ id: 's', name: 's', engine: 'dir', zones: ['nova'], isUp: true, multiattach: false },
+  ...{ totalGb: 10, freeGb: 10, promisedGb: 0 },
+}
 let env: CoreEnv
 let core: RunningCompute
 let projectId: string
 
 beforeAll(async () => {
-  env = await CoreEnv.open('volume_sagas', ['north'])
-  core = await env.core({ cellDeadlineMs: 1_000 })
+  env = await CoreEnv.open('volume_sagas', ['north', 'south'])
+  await env.cells[1]!.vanish()
+  core = await env.core({ cellDeadlineMs: 1_000, hears: [env.cells[0]!] })
   const named = { storeId: 's', storeName: 's', zone: 'nova', fault: null, updatedAt: 1 }
   const view = (volumeId: string, version: number, sizeGb: number) => {
     return { ...named, volumeId, attempt: 1, version, state: 'available' as const, sizeGb }
   }
+  const create: ScriptedCell['overrides']['volume.create'] = ({ operation, volume }) => {
+    const { volumeId, attempt } = operation
+    return { outcome: 'accepted', view: { ...view(volumeId, 2, volume.sizeGb), attempt } }
+  }
+  env.cells[1]!.overrides = { 'volume.create': create }
+  env.cells[1]!.summary = { ...HONEST_SUMMARY, stores: [STORE] }
   env.cells[0]!.overrides = {
-    'volume.create': ({ operation, volume }) => {
-      return { outcome: 'accepted', view: view(operation.volumeId, 2, volume.sizeGb) }
-    },
+    'volume.create': create,
     'volume.extend': ({ operation, sizeGb }) => ({ view: view(operation.volumeId, 4, sizeGb) }),
     'volume.upload': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
     'volume.revert': ({ operation }) => ({ view: view(operation.volumeId, 4, 3) }),
@@ -351,4 +362,21 @@ test('a snapshot that its cell refuses is in error, in no cell, and is deleted a
   expect(await run(deleteVolumeSnapshotSaga, snapshotId, params)).toBe('done')
   expect(await findSnapshot(env.db, snapshotId)).toBeUndefined()
   expect(await used()).toEqual({ volumes: 1, snapshots: 0, gigabytes: 3 })
+})
+
+test('a volume that its cell refuses waits for a cell that a gateway which has just begun may hear any moment', async () => {
+  const [north, south] = env.cells as [ScriptedCell, ScriptedCell]
+  await core[Symbol.asyncDispose]()
+  core = await env.core({ cellDeadlineMs: 60_000, hears: [north] })
+  const refuse = () => ({ outcome: 'refused', reason: 'No room.' }) as const
+  north.overrides = { ...north.overrides, 'volume.create': refuse }
+
+  const { volumeId, ended } = await startedVolume()
+  expect(ended).toBe('handed-over')
+  expect(await findVolume(env.db, volumeId)).toMatchObject({ status: 'creating', fault: null })
+  south.appear()
+
+  const isMade = async () => (await findVolume(env.db, volumeId))?.status === 'available'
+  await waitFor('the volume to be available', isMade, 60_000)
+  expect(await findVolume(env.db, volumeId)).toMatchObject({ cellId: south.id, attempt: 2 })
 })

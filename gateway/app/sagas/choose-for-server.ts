@@ -1,5 +1,4 @@
 import type { Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import { queueProjectLock } from '../../db/quota-usages.ts'
@@ -8,6 +7,7 @@ import { type CellRequirements, cellRequest, groupApart } from '../cells/cell-re
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { type CellChoice, choiceSources, chooseCell } from '../cells/choose-cell.ts'
 import { lockSpanningNetworks } from '../cells/tunnels.ts'
+import { refuseUnheard } from '../cells/unheard-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
@@ -53,14 +53,6 @@ export async function chooseForServer(
   const bySummaries = await among(cells)
   const isDecided = bySummaries.chosen !== undefined || cells.length === 0
   const choice = isDecided ? bySummaries : await among(await cellsAsIndexed(tx, cells))
-  const unheard = choice.chosen === undefined && cells.find((cell) => mayBeHeard(deps, cell))
-  if (!unheard) return choice
-  throw new Failure('unavailable', `Cell ${unheard.name} has not been heard yet. Please try again.`)
-}
-
-function mayBeHeard(
-  { cells }: Pick<ComputeDeps, 'cells'>,
-  { id, isEnabled, isLost, isReachable }: Cell,
-): boolean {
-  return isEnabled && !isLost && !isReachable && !cells.isUnreachable(id)
+  if (choice.chosen === undefined) refuseUnheard(deps.cells, cells)
+  return choice
 }

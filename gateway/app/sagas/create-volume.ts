@@ -9,10 +9,15 @@ import type {
 } from '#openapi/wire/cell-volume.ts'
 import { queueTraces } from '../../db/traces.ts'
 import { findVolume, lockVolume, writeLockedVolume } from '../../db/volumes.ts'
-import { refuseAllUnreachable } from '../cells/refuse-all-unreachable.ts'
+import { refuseAllUnreachable, refuseUnheard } from '../cells/unheard-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { applyVolumeView } from '../volumes/apply-view.ts'
-import { chooseVolumeCell, type WantedStores } from '../volumes/choose-cell.ts'
+import {
+  chooseVolumeCell,
+  type VolumeCellChoice,
+  type VolumeCellRequest,
+  type WantedStores,
+} from '../volumes/choose-cell.ts'
 import { addFailureMessage, failedOn } from '../volumes/messages.ts'
 import type { StoredSource, Volume } from '../volumes/volume.ts'
 import type { Target } from './next-cell.ts'
@@ -164,8 +169,23 @@ async function settle(
 }
 
 /**
+ * The cell to ask for a volume. Throws `unavailable` when every cell is unreachable, and where none will do while this
+ * gateway has just begun and may still hear another.
+ */
+export function placeVolume(
+  { cells, clock }: Pick<ComputeDeps, 'cells' | 'clock'>,
+  request: VolumeCellRequest,
+): VolumeCellChoice {
+  const all = cells.cells()
+  refuseAllUnreachable(all)
+  const choice = chooseVolumeCell(all, request, clock.now())
+  if (choice.chosen === undefined) refuseUnheard(cells, all)
+  return choice
+}
+
+/**
  * Points a volume that its cell refused at the next cell; or shows it in error and in no cell when none is left. Throws
- * `unavailable` when every cell is unreachable.
+ * what `placeVolume` does.
  */
 async function assignNext(
   tx: Tx,
@@ -178,9 +198,7 @@ async function assignNext(
   const request = { ...volume, only, tried }
   const attempt = volume.attempt + 1
   const mayGo = tried.length < VOLUME_ROUNDS_MAX
-  const cells = deps.cells.cells()
-  if (mayGo) refuseAllUnreachable(cells)
-  const choice = mayGo ? chooseVolumeCell(cells, request, deps.clock.now()) : undefined
+  const choice = mayGo ? placeVolume(deps, request) : undefined
   if (choice !== undefined) queueTraces(tx, [{ serverId: volume.id, attempt, trace: choice.trace }])
   const chosen = choice?.chosen
   const next = { attempt, triedCells: tried, cellVersion: 0 }

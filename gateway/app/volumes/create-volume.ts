@@ -5,11 +5,9 @@ import { type IdempotencyKey, takeIdempotencyKey } from '../../db/idempotency-ke
 import { queueTraces } from '../../db/traces.ts'
 import { lockType, lockTypeAs } from '../../db/volume-types.ts'
 import { findVolume, insertVolume, type NewVolume } from '../../db/volumes.ts'
-import { refuseAllUnreachable } from '../cells/refuse-all-unreachable.ts'
 import { findEarlierResult } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
-import { createVolumeSaga, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
-import { chooseVolumeCell } from './choose-cell.ts'
+import { createVolumeSaga, placeVolume, VOLUME_ROUNDS_MAX } from '../sagas/create-volume.ts'
 import { describeVolume, type NewVolumeRequest, type VolumeDeps } from './describe-volume.ts'
 import { addFailureMessage, failedOn } from './messages.ts'
 import { chargeVolumes } from './quotas.ts'
@@ -18,8 +16,8 @@ import type { Volume } from './volume.ts'
 
 /**
  * Afterwards the volume is promised, and its quota charged: one commit holds all that is known of it. Where no cell can
- * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`,
- * `unavailable` when every cell is unreachable, and what `describeVolume` does.
+ * take it, it is in error, as in Cinder. A repeat under the same key returns the first volume. Throws `over-quota`, and
+ * what `placeVolume` and `describeVolume` do.
  */
 export async function createVolume(
   deps: VolumeDeps,
@@ -50,9 +48,7 @@ async function accept(
   const { compute } = deps
   const { row: described, only, stores } = await describeVolume(deps, context, request)
   const wanted = { ...described, only, stores, tried: [] }
-  const cells = compute.cells.cells()
-  refuseAllUnreachable(cells)
-  const choice = chooseVolumeCell(cells, wanted, compute.clock.now())
+  const choice = placeVolume(compute, wanted)
   const id = newId<VolumeId>()
   const { chosen } = choice
   const row: Omit<NewVolume, 'sagaId'> = {

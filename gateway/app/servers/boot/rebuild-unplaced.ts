@@ -4,7 +4,7 @@ import { type RequestSpec, replaceRequestSpec } from '../../../db/request-specs.
 import { queueActions } from '../../../db/server-actions.ts'
 import { runningMoveOf } from '../../../db/server-moves.ts'
 import { showRebuilt } from '../../../db/show-rebuilt.ts'
-import { refuseAllUnreachable } from '../../cells/refuse-all-unreachable.ts'
+import { refuseAllUnreachable } from '../../cells/unheard-cells.ts'
 import type { Compute } from '../../compute.ts'
 import { type RequestContext, requesterOf } from '../../request-context.ts'
 import type { Rebuilt } from '../../sagas/act-plan.ts'
