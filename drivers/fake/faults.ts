@@ -139,6 +139,11 @@ export class Faults {
     for (const { lifted } of before) lifted.abort()
   }
 
+  /** How many calls the faults have met since they were set. */
+  get struck(): number {
+    return this.#armed.reduce((sum, { struck }) => sum + struck, 0)
+  }
+
   /** Counts the call and does to it what the script says. Returns a failure that is to be thrown at its end. */
   async strike(
     method: FaultyMethod,

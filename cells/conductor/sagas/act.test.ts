@@ -153,6 +153,7 @@ test.each([
   const operation = await cell.activeServer()
   host.driver.faults.set([{ method: 'reboot', times: 1, effect: { do: 'hang' } }])
   await act(operation, 'reboot-soft')
+  await expect.poll(() => host.driver.faults.struck).toBe(1)
 
   const { view } = await act(operation, action)
 
