@@ -3,12 +3,12 @@ import type { Cell } from '../../cell-client/cell.ts'
 import type { CellRegistry } from '../../cell-client/registry.ts'
 
 /**
- * Throws `unavailable` when every cell that takes something new is unreachable. The gateway is more likely to be cut off
- * than they are to be lost: that none fits is no answer then, and another gateway, or a later try, may find one.
+ * Throws `unavailable` when every cell that takes something new is unreachable, other than those that were declared lost. The
+ * gateway is more likely to be cut off: that none fits is no answer then, and another gateway, or a later try, may find one.
  */
 export function refuseAllUnreachable(cells: readonly Cell[]): void {
-  const enabled = cells.filter((cell) => cell.isEnabled)
-  if (enabled.length === 0 || enabled.some((cell) => cell.isReachable)) return
+  const expected = cells.filter(({ isEnabled, isLost }) => isEnabled && !isLost)
+  if (expected.length === 0 || expected.some(({ isReachable }) => isReachable)) return
   throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')
 }
 
