@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
-import { type CellId, type HostId, newId, type VolumeId } from '#common/ids.ts'
+import { type CellId, type HostId, type InstanceId, newId, type VolumeId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
+import type { InstanceReport } from '#drivers/driver.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import type { Compute } from './compute.ts'
@@ -24,6 +25,8 @@ async function withSilentBackend(
     reporter: Reporter,
     sent: { alive: unknown[]; report: unknown[] },
     driver: FakeDriver,
+    /** Says that a guest has changed its power. */
+    change: (report: InstanceReport) => void,
   ) => Promise<void>,
 ): Promise<void> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
@@ -40,6 +43,7 @@ async function withSilentBackend(
     publish: (subject: string, payload: string) => {
       refused += 1
       if (refused === 1) throw new Error('too large')
+      if (subject.endsWith('power')) return
       sent[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
     },
   }
@@ -50,6 +54,11 @@ async function withSilentBackend(
   await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
   const fenced = { file: join(stateDirectory, 'fence'), driver, clock: systemClock, log }
   await using fence = await Fence.open(fenced)
+  let change: (report: InstanceReport) => void = () => {}
+  const watch: FakeDriver['watch'] = (listener) => {
+    change = listener
+    return driver.watch(listener)
+  }
   const compute: Compute = {
     attempts,
     fence,
@@ -61,7 +70,7 @@ async function withSilentBackend(
       zone: null,
       offer: {},
     },
-    driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
+    driver: { ...driver, watch, inventory: gone, list: gone },
     images: { fill: () => Promise.resolve(true) },
     workQueue,
     metadata: undefined,
@@ -74,7 +83,7 @@ async function withSilentBackend(
   }
   try {
     await using reporter = new Reporter(compute, nats, systemClock)
-    await work(reporter, sent, driver)
+    await work(reporter, sent, driver, change)
   } finally {
     await driver[Symbol.asyncDispose]()
     await rm(stateDirectory, { recursive: true })
@@ -92,6 +101,20 @@ test('a host whose backend is gone does not call itself well while it makes itse
     expect(report).toHaveLength(1)
     await reporter.report()
     expect(report).toHaveLength(2)
+  }))
+
+test('after a guest has changed its power, the next look is sent even if it finds what the last one did', () =>
+  withSilentBackend(async (reporter, { report }, _driver, change) => {
+    await reporter.report()
+    await reporter.report()
+    const before = report.length
+    await reporter.report()
+    expect(report).toHaveLength(before)
+
+    change({ id: newId<InstanceId>(), powerState: 'running' })
+    await reporter.report()
+
+    expect(report).toHaveLength(before + 1)
   }))
 
 test('a word the bus refuses does not end the reporter', () =>

@@ -30,6 +30,7 @@ export class Reporter implements AsyncDisposable {
   /** Without what is no news. */
   #sent: object | undefined
   #sentAt = Number.NEGATIVE_INFINITY
+  #forgotten = 0
   /** Why the backend cannot be used, as last seen. */
   #down: string | null = null
   /** Measured since the last message, or undefined. */
@@ -42,6 +43,8 @@ export class Reporter implements AsyncDisposable {
     this.#watch = compute.driver.watch(({ id, powerState, fault, released }) => {
       const power = { id, powerState: POWER_STATES[powerState], ...wireReleased(released) }
       this.#publish('power', { ...power, ...(fault !== undefined && { fault }) })
+      // A guest may be off again by the next look, as it was at the last one: the cell takes it for running.
+      this.forget()
     })
     this.#loops = Promise.all([
       this.#forEver(CHECK_EVERY_MS, () => this.report()),
@@ -52,17 +55,19 @@ export class Reporter implements AsyncDisposable {
 
   /** Looks, and sends what it saw if that is news or a minute has passed. */
   async report(): Promise<void> {
+    const forgotten = this.#forgotten
     const report = await hostReport(this.#compute)
     this.#down = report.down
     const isDue = this.#clock.elapsed() - this.#sentAt >= REPORT_EVERY_MS
     if (!isDue && isDeepStrictEqual(withoutFreeBytes(report), this.#sent)) return
     this.#publish('report', report)
-    this.#sent = withoutFreeBytes(report)
+    this.#sent = forgotten === this.#forgotten ? withoutFreeBytes(report) : undefined
     this.#sentAt = this.#clock.elapsed()
   }
 
-  /** The next report is sent even if it is unchanged: after a reconnect it is unknown which ones the cell missed. */
+  /** The next report is sent even if it is unchanged: the cell may have missed the last one, or know of something newer. */
   forget(): void {
+    this.#forgotten += 1
     this.#sent = undefined
   }
 
