@@ -5,22 +5,21 @@ import { newId, type SagaId } from '#common/ids.ts'
 import { hasBegun } from '#common/saga/log.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { VolumeEncryption } from '#openapi/wire/cell-volume.ts'
-import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import { queueVolumeChange } from '../conductor/sagas/create-volume.ts'
 import { changeEncryptionSaga, migrateVolumeSaga } from '../conductor/sagas/migrate-volume.ts'
 import { atWork } from '../conductor/sagas/volume-task.ts'
-import { readStores } from '../db/stores.ts'
 import { copiesOfVolume } from '../db/volume-copies.ts'
 import { findVolumeKeys, queueVolumeKeyGone } from '../db/volume-keys.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { updateSeenVolume } from '../db/volumes.ts'
-import { chooseStore, type StoreChoice, type VolumePlace } from '../volumes/choose-store.ts'
+import { type CurrentChoice, chooseCurrent } from '../volumes/choose-current.ts'
+import type { VolumePlace } from '../volumes/choose-store.ts'
 import { hostUpForVolume } from '../volumes/host-of-volume.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
 import { type Volume, volumeView } from '../volumes/volume.ts'
 import { newVolumeKey } from '../volumes/volume-keys.ts'
-import { presentVolume, stateOf } from './volume.ts'
+import { presentVolume } from './volume.ts'
 
 type Ask = CellAsk<'volume.migrate'> & {
   /** How the volume was encrypted before; null: not at all; absent: as it is to be. */
@@ -110,16 +109,14 @@ async function begin(
   volume: Volume,
   work: WorkContext,
 ): Promise<Answer | undefined> {
-  const { conductor, sagas } = cell
-  const stores = await readStores(conductor.db)
-  const choice = await choose(cell, ask, volume, stores)
+  const { choice, stores, trace: undecided } = await choose(cell, ask, volume, work)
   const lostClaims: string[] = []
   for (const place of choice.places) {
     const params = paramsOf(cell, ask, volume, { place, stores })
     const id = ask.operation.id as SagaId
     try {
-      await sagas.start(sagaFor(ask), { id, subject: volume.id, params, work })
-      const trace = { ...choice.trace, lostClaims, chosen: place.storeName }
+      await cell.sagas.start(sagaFor(ask), { id, subject: volume.id, params, work })
+      const trace = { ...undecided, lostClaims, chosen: place.storeName }
       return { view: volumeView(atWork(params, 'uploading', id)), trace }
     } catch (error) {
       if (isFailure(error, 'conflict') || isDuplicate(error)) return undefined
@@ -140,15 +137,13 @@ async function choose(
   cell: Cell,
   { specs, zone, encryption, amongStores }: Ask,
   volume: Volume,
-  stores: readonly Store[],
-): Promise<StoreChoice & { readonly trace: Trace }> {
+  work: WorkContext,
+): Promise<CurrentChoice> {
   const { conductor } = cell
   const copies = await copiesOfVolume(conductor.db, volume.id)
   const left = new Set(copies.map(({ storeId }) => storeId))
-  const isWanted = ({ id }: Store) => amongStores === undefined || amongStores.includes(id)
-  const others = stores.filter((store) => store.id !== volume.storeId && isWanted(store))
-  const emptied = others.filter(({ id }) => left.has(id))
-  const states = others.filter(({ id }) => !left.has(id)).map((store) => stateOf(cell, store))
+  const isWanted = ({ id }: Store) =>
+    id !== volume.storeId && (amongStores === undefined || amongStores.includes(id))
   const hostId = await hostUpForVolume(conductor, volume)
   const host = hostId === undefined ? undefined : conductor.hosts.get(hostId)?.name
   const { projectId, sizeGb } = volume
@@ -157,17 +152,14 @@ async function choose(
     ...(encryption && { encryption }),
     ...(host !== undefined && { host }),
   }
-  const beganAt = performance.now()
-  const choice = chooseStore(states, wanted, conductor.storeRatio)
+  const isCandidate = (store: Store) => isWanted(store) && !left.has(store.id)
+  const current = await chooseCurrent(cell, wanted, work, isCandidate)
+  const emptied = current.stores.filter((store) => isWanted(store) && left.has(store.id))
   const refusals = [
-    ...choice.refusals,
+    ...current.choice.refusals,
     ...emptied.map(({ name }) => `${name}: former content of the volume is still being removed`),
   ]
-  const { considered, filters, scores } = choice
-  const tookMs = Math.round(performance.now() - beganAt)
-  const at = conductor.clock.now()
-  const decided = { at, level: 'stores', considered, filters, scores } as const
-  return { ...choice, refusals, trace: { ...decided, lostClaims: [], chosen: null, tookMs } }
+  return { ...current, choice: { ...current.choice, refusals } }
 }
 
 function sagaFor({ before }: Ask) {

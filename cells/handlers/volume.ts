@@ -13,7 +13,6 @@ import type {
   VolumeState,
   VolumeView,
 } from '#openapi/wire/cell-volume.ts'
-import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import {
@@ -33,12 +32,8 @@ import { copiesOfVolume } from '../db/volume-copies.ts'
 import { findVolumeKeys, type SealedVolumeKey } from '../db/volume-keys.ts'
 import { hasSnapshots } from '../db/volume-snapshots.ts'
 import { findVolume, findVolumeAttempt, queueVolumeAttempt, volumePage } from '../db/volumes.ts'
-import {
-  chooseStore,
-  type StoreChoice,
-  type StoreState,
-  type VolumePlace,
-} from '../volumes/choose-store.ts'
+import { chooseCurrent } from '../volumes/choose-current.ts'
+import type { StoreChoice, VolumePlace } from '../volumes/choose-store.ts'
 import { hostOfServer } from '../volumes/host-of-volume.ts'
 import { type Found, findSource, sealedImageOf } from '../volumes/source.ts'
 import { promiseLimitGb, type Store } from '../volumes/store.ts'
@@ -79,32 +74,27 @@ async function acceptOrRefuse(
   const { conductor } = cell
   if ((await copiesOfVolume(conductor.db, ask.operation.volumeId)).length > 0)
     throw new Failure('unavailable', 'Former content of the volume is still being removed.')
-  const stores = await readStores(conductor.db)
-  const states = stores.map((store) => stateOf(cell, store))
   const found = await findSource(conductor, ask.volume)
   if (found.outcome === 'refused') return refuse(cell, ask, found.reason)
   const { source, sourceStoreId } = found
-  const request = { ...ask.volume, sourceStoreId }
-  const beganAt = performance.now()
-  const choice = chooseStore(states, request, conductor.storeRatio)
-  const tookMs = Math.round(performance.now() - beganAt)
+  const { choice, stores, trace } = await chooseCurrent(
+    cell,
+    { ...ask.volume, sourceStoreId },
+    work,
+  )
   const lostClaims: string[] = []
-  const traceOf = (chosen: string | null): Trace => {
-    const { considered, filters, scores } = choice
-    const at = conductor.clock.now()
-    return { at, level: 'stores', considered, filters, scores, lostClaims, chosen, tookMs }
-  }
   for (const chosen of choice.places) {
     const place = { ...chosen, hostId: found.hostId ?? chosen.hostId }
     try {
       const accepted = await accept(cell, ask, work, { place, source }, stores)
-      return { ...accepted, trace: traceOf(chosen.storeName) }
+      return { ...accepted, trace: { ...trace, lostClaims, chosen: chosen.storeName } }
     } catch (error) {
       if (!isFailure(error, 'no-capacity')) throw error
       lostClaims.push(chosen.storeName)
     }
   }
-  return { ...(await refuse(cell, ask, whyNone(choice, lostClaims))), trace: traceOf(null) }
+  const refused = await refuse(cell, ask, whyNone(choice, lostClaims))
+  return { ...refused, trace: { ...trace, lostClaims } }
 }
 
 function whyNone({ refusals }: StoreChoice, lostClaims: readonly string[]): string {
@@ -164,19 +154,6 @@ function keyFor(
   if (source?.kind === 'sealed-image')
     return receivedVolumeKey(secrets, operation, source.sealedKey)
   return newVolumeKey(secrets, operation.volumeId as VolumeId)
-}
-
-/** The store with the hosts that reach it. */
-export function stateOf({ conductor }: Cell, store: Store): StoreState {
-  const { hosts } = conductor
-  const known = store.hostIds.flatMap((id) => hosts.get(id) ?? [])
-  return {
-    ...store,
-    hosts: known.map((host) => {
-      const { id, name, zone } = host
-      return { id, name, zone, isUp: hosts.isUp(host) }
-    }),
-  }
 }
 
 /** The earlier answer to this attempt, with its present state; undefined: there is none. */
