@@ -49,6 +49,11 @@ const MALLOC = { MALLOC_MMAP_THRESHOLD_: String(1 << 20), MALLOC_ARENA_MAX: '2' 
  */
 const V8_OPTIONS = ['--min-semi-space-size=4'] as const
 
+/** What a program is started with after `node`. */
+export function nodeArguments({ script }: Pick<Program, 'script'>): readonly string[] {
+  return [...V8_OPTIONS, script]
+}
+
 export function logFile(layout: Layout, name: string): string {
   return join(layout.logs, `${name}.log`)
 }
@@ -61,7 +66,7 @@ export function startProgram(
 ): Promise<ProcessIdentity> {
   return startProcess({
     command: process.execPath,
-    args: [...V8_OPTIONS, program.script],
+    args: nodeArguments(program),
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

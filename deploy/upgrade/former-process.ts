@@ -20,8 +20,9 @@ export function formerProcess(started: StartedProgram): FormerProcess | undefine
   if (!isRunning(started) || runsFromHere(pid)) return undefined
   const folder = readlinkSync(`/proc/${pid}/cwd`)
   const [, ...args] = listIn(`/proc/${pid}/cmdline`)
-  const [script = ''] = args
-  if (!existsSync(join(folder, script))) return undefined
+  // Options of Node come before it.
+  const script = args.find((arg) => !arg.startsWith('-'))
+  if (script === undefined || !existsSync(join(folder, script))) return undefined
   const env = Object.fromEntries(
     listIn(`/proc/${pid}/environ`).map((line) => {
       const at = line.indexOf('=')
