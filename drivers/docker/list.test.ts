@@ -20,16 +20,25 @@ let directory: string
 let server: Server
 let engine: Engine
 let state: string
+/** When the engine started; it starts again while it is asked whether it takes connections, if that is given. */
+let startedAt: string
+let restartsAt: string | undefined
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'weir-engine-'))
   state = 'running'
+  startedAt = '2026-01-01T00:00:00Z'
+  restartsAt = undefined
   const container = () => ({ Id: 'c', Names: [`/${containerName(id)}`], State: state })
   const answers: Readonly<Record<string, () => object>> = {
     '/version': () => ({ ApiVersion: '1.41', MinAPIVersion: '1.12' }),
     '/v1.41/containers/json': () => [container()],
     '/v1.41/containers/c/json': () => ({ State: { FinishedAt: '2026-01-02T00:00:00Z' } }),
-    '/v1.41/networks/bridge': () => ({ Created: '2026-01-01T00:00:00Z' }),
+    '/_ping': () => {
+      startedAt = restartsAt ?? startedAt
+      return {}
+    },
+    '/v1.41/networks/bridge': () => ({ Created: startedAt }),
   }
   server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0]!
@@ -62,4 +71,10 @@ test('nothing is said of guests that are off once their engine takes no more con
   await rm(join(directory, 'socket'))
   state = 'exited'
   await expect(listed()).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
+test('a guest went with its engine that ended and started again while it was looked at', async () => {
+  state = 'exited'
+  restartsAt = '2026-01-03T00:00:00Z'
+  expect(await listed()).toEqual([{ id, powerState: 'shutdown', endedWithHost: true }])
 })

@@ -6,35 +6,46 @@ import { type ListedContainer, listOwnContainers } from './containers/own-contai
 import type { DockerHost } from './host.ts'
 import { instanceOfContainer } from './names.ts'
 
+/** An instance, and when it went off, in epoch milliseconds; undefined: it is on, or never was. */
+interface Seen extends Pick<InstanceReport, 'id' | 'powerState'> {
+  readonly endedAt: number | undefined
+}
+
 /** Every instance of this owner, in any state. Throws `unavailable` where some may be off because the engine is ending. */
 export async function list(
   host: DockerHost,
   signal: AbortSignal,
 ): Promise<readonly InstanceReport[]> {
   const containers = await listOwnContainers(host, signal)
-  const startedAt = await engineStartedAt(host, signal)
-  const reports = await Promise.all(containers.map((c) => reportOf(host, c, startedAt, signal)))
-  const listed = reports.filter((report) => report !== undefined)
-  // Afterwards: what was off before that, the engine did not take with it.
-  if (listed.some(({ powerState }) => powerState === 'shutdown'))
-    await host.engine.assertTakesConnections(signal)
-  return listed
+  const all = await Promise.all(containers.map((each) => look(host, each, signal)))
+  const seen = all.filter((each) => each !== undefined)
+  const hasEnded = seen.some(({ powerState }) => powerState === 'shutdown')
+  const startedAt = hasEnded ? await startOfPresentEngine(host, signal) : 0
+  return seen.map(({ id, powerState, endedAt }) => {
+    const endedWithHost = endedAt !== undefined && endedAt < startedAt
+    return { id, powerState, ...(endedWithHost && { endedWithHost }) }
+  })
 }
 
-async function reportOf(
+async function look(
   host: DockerHost,
   { Id, Names, State }: ListedContainer,
-  startedAt: number,
   signal: AbortSignal,
-): Promise<InstanceReport | undefined> {
+): Promise<Seen | undefined> {
   const id = Names.map(instanceOfContainer).find((found) => found !== undefined)
   if (id === undefined) return undefined
   const powerState = powerStateOf(State)
-  if (powerState !== 'shutdown') return { id, powerState }
-  const finishedAt = await endOf(host, Id, signal)
-  return finishedAt !== undefined && finishedAt < startedAt
-    ? { id, powerState, endedWithHost: true }
-    : { id, powerState }
+  const endedAt = powerState === 'shutdown' ? await endOf(host, Id, signal) : undefined
+  return { id, powerState, endedAt }
+}
+
+/**
+ * When the engine started that takes connections now. A guest that was seen off before and had ended after that time went
+ * off by itself: an engine that is ending takes no connections, and one that has started since has a later start.
+ */
+async function startOfPresentEngine(host: DockerHost, signal: AbortSignal): Promise<number> {
+  await host.engine.assertTakesConnections(signal)
+  return engineStartedAt(host, signal)
 }
 
 /** When a container ended, in epoch milliseconds; undefined when it never ran or is gone. */
