@@ -5,6 +5,12 @@ import { countWork } from './work-metrics.ts'
 /** How often the event loop's lag is looked at: each look wakes the process, also one that has nothing to do. */
 export const LAG_PRECISION_MS = 500
 
+/** Of prom-client, which walks every open connection for each, five times a look. */
+const COSTLY = ['handles', 'requests', 'resources'].flatMap((of) => [
+  `nodejs_active_${of}`,
+  `nodejs_active_${of}_total`,
+])
+
 export interface ProgramNames {
   readonly program: 'gateway' | 'cell' | 'compute'
   /** Of this process, among those of its kind. */
@@ -23,6 +29,7 @@ export function programMetrics({ program, process, labels = {} }: ProgramNames):
   const registry = new Registry()
   registry.setDefaultLabels({ ...labels })
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS })
+  for (const name of COSTLY) registry.removeSingleMetric(name)
   new Gauge({
     name: 'weir_build_info',
     help: 'The release that this program runs, always 1',

@@ -21,6 +21,8 @@ const RATE_CONNECTIONS = 16
 const WATCHERS = 4
 /** Those who watch pause, so that they are no load themselves. */
 const WATCH_PAUSE_MS = 4
+/** A look reads all metrics, and takes milliseconds of the gateway where it has many connections. */
+const MEMORY_PAUSE_MS = 1_000
 /** After which a gateway must be as before. */
 const RECOVERY_MS = 5_000
 const RESIDENT = /^process_resident_memory_bytes (\d+)/m
@@ -90,7 +92,10 @@ function watchMemory(): { end(): Promise<number> } {
   let isOver = false
   const highest = (async () => {
     let bytes = 0
-    while (!isOver) bytes = Math.max(bytes, await residentBytes())
+    while (!isOver) {
+      bytes = Math.max(bytes, await residentBytes())
+      await sleep(MEMORY_PAUSE_MS)
+    }
     return bytes
   })()
   return {

@@ -1,4 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { FairQueue, type QueueClient } from '../fair-queue.ts'
 import { TooManyRequests } from '../request-limiter.ts'
@@ -7,8 +8,8 @@ import { TooManyRequests } from '../request-limiter.ts'
 const COST = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const
 const KEY_BYTES = 32
 const SALT_BYTES = 16
-/** Of libuv's four threads: file and DNS work of the process keeps the others. */
-const PARALLEL_MAX = 2
+/** Of libuv's four threads: file and DNS work of the process keeps the others. Logins leave half the processors to all else. */
+const PARALLEL_MAX = availableParallelism() < 4 ? 1 : 2
 /** More waiting hashes than this take longer than a client waits. */
 const WAITING_MAX = 100
 const WAITING_PER_ACCOUNT_MAX = 50
