@@ -65,8 +65,9 @@ function hostsOfFullStores(
   request: StoreRequest,
   ratio: number,
 ): readonly HostId[] {
-  const emptied = states.map(({ largestVolumeBytes: _, ...state }) => {
-    return { ...state, freeBytes: state.totalBytes }
+  const emptied = states.map((state) => {
+    const { largestVolumeBytes: _, ...rest } = state
+    return { ...rest, freeBytes: state.totalBytes }
   })
   const { places } = chooseStore(emptied, request, ratio)
   return [...new Set(places.map(({ hostId }) => hostId))].slice(0, HOSTS_ASKED_MAX)
