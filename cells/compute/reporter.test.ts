@@ -122,20 +122,26 @@ test('a word the bus refuses does not end the reporter', () =>
     await waitFor('two signs of life', () => alive.length >= 2, WAIT_MS)
   }))
 
-test('a change of the room in a store alone is no news, and a store that goes is', () =>
+test('a small change of the room in a store is no news, and a large one and a store that goes are', () =>
   withSilentBackend(async (reporter, { report }, driver) => {
     await waitFor('a report', () => report.length > 0, WAIT_MS)
     const signal = AbortSignal.timeout(WAIT_MS)
     const [store] = await driver.volumes!.stores(signal)
-    const volume = { store: store!.id, id: newId<VolumeId>(), bytes: 1024 ** 3 }
+    const { id, totalBytes } = store!
+    const fill = (bytes: number) =>
+      driver.volumes!.create({ store: id, id: newId<VolumeId>(), bytes }, signal)
 
-    await driver.volumes!.create(volume, signal)
+    await fill(totalBytes / 1_000)
     await reporter.report()
     expect(report).toHaveLength(1)
 
+    await fill(totalBytes / 10)
+    await reporter.report()
+    expect(report).toHaveLength(2)
+
     driver.faults.set([{ method: 'stores', effect: { do: 'fail', kind: 'unavailable' } }])
     await reporter.report()
-    expect(report).toMatchObject([{ stores: [{ id: store!.id }] }, { stores: [] }])
+    expect(report.slice(1)).toMatchObject([{ stores: [{ id }] }, { stores: [] }])
   }))
 
 test('what the driver measures goes out once, and what it cannot measure is unknown', () =>

@@ -27,7 +27,7 @@ export class Reporter implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #loops: Promise<unknown>
   readonly #watch: AsyncDisposable
-  /** Without what is no news. */
+  /** The news in the last report. */
   #sent: object | undefined
   #sentAt = Number.NEGATIVE_INFINITY
   #forgotten = 0
@@ -59,9 +59,9 @@ export class Reporter implements AsyncDisposable {
     const report = await hostReport(this.#compute)
     this.#down = report.down
     const isDue = this.#clock.elapsed() - this.#sentAt >= REPORT_EVERY_MS
-    if (!isDue && isDeepStrictEqual(withoutFreeBytes(report), this.#sent)) return
+    if (!isDue && isDeepStrictEqual(newsOf(report), this.#sent)) return
     this.#publish('report', report)
-    this.#sent = forgotten === this.#forgotten ? withoutFreeBytes(report) : undefined
+    this.#sent = forgotten === this.#forgotten ? newsOf(report) : undefined
     this.#sentAt = this.#clock.elapsed()
   }
 
@@ -116,7 +116,10 @@ export class Reporter implements AsyncDisposable {
   }
 }
 
-/** The room in stores changes all the time: it is worth a message only once a minute. */
-function withoutFreeBytes({ stores, ...report }: HostReport): object {
-  return { ...report, stores: stores?.map(({ freeBytes: _free, ...store }) => store) }
+/** What of a report is news where it has changed. The room in a store changes all the time: a hundredth of its size is news. */
+function newsOf({ stores, ...report }: HostReport): object {
+  const rooms = stores?.map(({ freeBytes, ...store }) => {
+    return { ...store, freePercent: Math.round((100 * freeBytes) / store.totalBytes) }
+  })
+  return { ...report, stores: rooms }
 }

@@ -25,8 +25,8 @@ export interface CurrentChoice {
 const HOSTS_ASKED_MAX = 5
 
 /**
- * Chooses among the cell's stores of `isCandidate`. What hosts reported of the room in their stores may be a minute old:
- * no volume is refused for that alone, so where no other reason is left, hosts are asked and it is chosen again.
+ * Chooses among the cell's stores of `isCandidate`. Hosts report the room in their stores now and then: no volume is refused
+ * for an old figure alone, so where no other reason is left, hosts are asked and it is chosen again.
  */
 export async function chooseCurrent(
   cell: Cell,
@@ -83,7 +83,7 @@ async function hasReported(
     await recordReport(conductor, await askHost(conductor, hostId, 'report', {}, work))
     return true
   } catch (error) {
-    conductor.log.warn({ hostId, ...errorFields(error) }, 'room in stores not asked for')
+    conductor.log.warn({ hostId, ...errorFields(error) }, 'room in stores could not be asked for')
     return false
   }
 }

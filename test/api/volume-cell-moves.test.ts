@@ -274,7 +274,11 @@ test('a cell whose stores are full is refused before anything is saved', async (
   await waitFor('it to be gone', async () => {
     return (await demo.get(`${ROOT}/volumes/${filler}`)).status === 404
   })
-  expect(await moved(id)).toMatchObject({ state: 'done' })
+  const again = await waitFor('the new room to be known', async () => {
+    const { status, body } = await askToMove(id, south.name)
+    return status === 202 ? body : undefined
+  })
+  expect(await ended(again.id)).toMatchObject({ state: 'done' })
 })
 
 // It takes as long as a cell needs to be missed and to come back.
