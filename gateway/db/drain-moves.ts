@@ -1,5 +1,5 @@
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Executor, Transactional } from '#common/db/database.ts'
+import { and, count, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
 import { holdRunning } from './operations.ts'
@@ -75,22 +75,38 @@ export async function changeMove<Method extends string>(
   return result.affectedRows === 1
 }
 
-/** The same for a move that begins, and only while its operation runs: a round may have read it before it was cancelled. */
+/**
+ * The same for a move that begins, and only while its operation runs, and fewer than `parallel` of its moves are under way:
+ * a round may have read it before it was cancelled, or before the round of another gateway began others.
+ */
 export function beginMove<Method extends string>(
   db: Transactional,
   operationId: string,
   seen: DrainMove<Method> | undefined,
   to: DrainMove<Method>,
+  parallel: number,
 ): Promise<boolean> {
-  return db.transaction(
-    async (tx) =>
-      (await holdRunning(tx, operationId)) && (await changeMove(tx, operationId, seen, to)),
-  )
+  return db.transaction(async (tx) => {
+    if (!(await holdRunning(tx, operationId))) return false
+    if ((await countBegun(tx, operationId)) >= parallel) return false
+    return changeMove(tx, operationId, seen, to)
+  })
+}
+
+const BEGUN: DrainMove['state'][] = ['starting', 'moving']
+
+async function countBegun(tx: Tx, operationId: string): Promise<number> {
+  const isBegun = inArray(drainMoves.state, BEGUN)
+  const [row] = await tx.orm
+    .select({ count: count() })
+    .from(drainMoves)
+    .where(and(eq(drainMoves.operationId, operationId), isBegun))
+  return row!.count
 }
 
 /** Afterwards none of the drain's moves is waited for: nobody can say any more what has come of them. */
 export async function abandonMoves(db: Executor, operationId: string): Promise<void> {
-  const isBegun = inArray(drainMoves.state, ['starting', 'moving'])
+  const isBegun = inArray(drainMoves.state, BEGUN)
   await db.orm
     .update(drainMoves)
     .set({ state: 'gone', endedAt: sql`now(3)` })

@@ -78,7 +78,7 @@ export interface DrainPlan {
 
 const FIRST_PAUSE_MS = 15_000
 /** Longer than a gateway waits for the answer of a cell. */
-const STARTS_WITHIN_MS = 60_000
+export const STARTS_WITHIN_MS = 60_000
 const DOUBLINGS_MAX = 5
 
 /** Decides what a drain does next. `servers`: those on the host, and those that it has begun to move. */

@@ -194,7 +194,7 @@ async function begin(
     ...{ reason: null, notBefore: null, startedAt: new Date(clock.now()), endedAt: null },
   }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await beginMove(db, drain.id, seen, tried))) return
+  if (!(await beginMove(db, drain.id, seen, tried, drain.parallel))) return
   try {
     await START[method](compute, context, serverId)
     await changeMove(db, drain.id, tried, { ...tried, state: 'moving' })

@@ -106,8 +106,9 @@ export async function recoverableServers(
 export async function advanceRecovery(compute: Compute, recovery: CellRecovery): Promise<void> {
   const { db, clock } = compute
   const now = new Date(clock.now())
-  const servers = await serversOfRecovery(db, recovery.subjectId, recovery.id, SERVERS_MAX)
+  // Read first: each server is then seen as it is since its build was begun, or later.
   const moves = await movesOf<RecoverySource>(db, recovery.id)
+  const servers = await serversOfRecovery(db, recovery.subjectId, recovery.id, SERVERS_MAX)
   const known = new Map(moves.map((move) => [move.serverId, move]))
   const plan = planRecovery(recovery, servers, moves, now)
   for (const move of plan.changed) {
@@ -187,7 +188,7 @@ async function begin(
     return
   }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await beginMove(db, recovery.id, seen, tried))) return
+  if (!(await beginMove(db, recovery.id, seen, tried, recovery.parallel))) return
   try {
     await rebuild(compute, context, server, source === 'snapshot' ? image : undefined)
     await changeMove(db, recovery.id, tried, { ...tried, state: 'moving' })

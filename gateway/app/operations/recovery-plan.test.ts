@@ -55,6 +55,16 @@ test('a server that no cell built says why, and is tried again after a pause', (
   expect(planRecovery(PARALLEL, [server], [waits!], at(15_000)).begin).toEqual([server])
 })
 
+test('a build that another gateway has just begun to ask for is under way, and is tried again if that never asks', () => {
+  const [server, other] = [lost('a'), lost('b')]
+  const starting = move('a', { state: 'starting' })
+  const plan = (at: number) =>
+    planRecovery({ parallel: 1 }, [server, other], [starting], new Date(NOW.getTime() + at))
+
+  expect(plan(60_000)).toMatchObject({ begin: [], changed: [], building: 1 })
+  expect(plan(60_001)).toMatchObject({ changed: [{ serverId: 'a', state: 'waiting' }] })
+})
+
 test('a server that waits and is deleted is not waited for', () => {
   const { changed } = planRecovery(
     PARALLEL,
