@@ -27,6 +27,7 @@ let core: RunningCompute
 beforeAll(async () => {
   env = await CoreEnv.open('server_volumes', ['north'])
   core = await env.core()
+  await env.untilResynced(core)
 })
 afterAll(async () => {
   await core?.[Symbol.asyncDispose]()

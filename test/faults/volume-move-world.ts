@@ -50,7 +50,9 @@ export class VolumeMoveWorld implements AsyncDisposable {
 
   static async open(name: string): Promise<VolumeMoveWorld> {
     const env = await CoreEnv.open(name, ['north', 'south'])
-    return new VolumeMoveWorld(env, await env.core())
+    const core = await env.core()
+    await env.untilResynced(core)
+    return new VolumeMoveWorld(env, core)
   }
 
   /** Afterwards the cells have nothing, and do as they are asked. */

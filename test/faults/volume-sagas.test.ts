@@ -66,13 +66,7 @@ beforeAll(async () => {
     },
     'volume-snapshot.delete': () => ({ outcome: 'deleted' }),
   }
-  // The cell knows no volumes, and a gateway that hears it for the first time asks which it has.
-  const { id } = env.cells[0]!
-  await waitFor(
-    'the gateway has asked the cell',
-    () => core.cells.cell(id)?.needsResync === false,
-    60_000,
-  )
+  await env.untilResynced(core)
 })
 beforeEach(() => {
   projectId = newId<string>()

@@ -5,7 +5,6 @@ import { newId, type VolumeId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { CrashingDatabase, trialsOf } from '#common/saga/testing.ts'
-import { waitFor } from '#common/wait-for.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import {
@@ -40,7 +39,7 @@ beforeAll(async () => {
   env = await CoreEnv.open('volume_store_moves', ['north'])
   core = await env.core()
   cell = env.cells[0]!
-  await waitFor('the cell', () => core.cells.cell(cell.id)?.needsResync === false, LIMIT_MS)
+  await env.untilResynced(core)
   const encryption = {
     ...{ id: newId<string>(), provider: 'luks', cipher: null, keySize: 256 },
     ...{ controlLocation: 'front-end', createdAt: '', updatedAt: null },

@@ -37,6 +37,7 @@ let guest: string | undefined
 beforeAll(async () => {
   env = await CoreEnv.open('volume_swap', ['north'])
   core = await env.core()
+  await env.untilResynced(core)
   env.cells[0]!.overrides = {
     'instance.swap-volume': ({ step, to }) => {
       asked.push(step)
