@@ -18,10 +18,11 @@ const OTHERS = 2
  * With a gateway the connections are lost of requests that it is answering. The proxy repeats those that may be repeated,
  * boots and deletes among them. A client that loses another request cannot know whether it was carried out, nor can a
  * gateway that is cut off from the database under a commit, which answers 503. The proxy does not have the content of an
- * upload any more: it waits at such a gateway, and is answered 503 if that takes too long.
+ * upload any more: it waits at such a gateway, and is answered 503 if that takes too long. The `openstack` command asks once
+ * more by itself where it has lost an answer, and is told of what its first request has made.
  */
 const LOST =
-  /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|HttpException: 50[23]|Connection aborted/
+  /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|HttpException: 50[23]|Connection aborted|ConflictException: 409: .* already exists/
 /** Uploads without the S3. */
 const UPLOAD = /^Error: image: 503/
 const NOTHING = /(?!)/

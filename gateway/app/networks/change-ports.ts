@@ -247,7 +247,14 @@ function isMetBy(request: { subnet: Subnet; address: string | null }, fixedIp: F
 }
 
 /** Afterwards the port is gone and its addresses are free. Throws `conflict` while a server has it. */
-export async function deletePort(
+export function deletePort(
+  networks: Networks,
+  ...asked: [requester: Requester, id: string, wantedRevision?: number]
+): Promise<void> {
+  return retryStale(networks.clock, () => removeUnusedPort(networks, ...asked))
+}
+
+async function removeUnusedPort(
   networks: Networks,
   requester: Requester,
   id: string,
