@@ -23,6 +23,10 @@ const OTHERS = 2
  */
 const LOST =
   /SocketError|answered 502|^Error: [a-z]+: 503|HTTP 50[23]|HttpException: 50[23]|Connection aborted|ConflictException: 409: .* already exists/
+/** The proxy ends a request that it is about to send to another gateway in the very moment in which it gives the first one up. */
+const WHILE_CONNECTED = /SocketError: other side closed/
+/** Ten boots and deletes are asked for in a second: no two fall into these milliseconds. */
+const WHILE_CONNECTED_MAX = 1
 /** Uploads without the S3. */
 const UPLOAD = /^Error: image: 503/
 const NOTHING = /(?!)/
@@ -221,7 +225,13 @@ test.each(Object.entries(isFullRun ? { ...SHORT, ...LONG } : SHORT))(
     figures.push(`${name}: ${said(lost)}; when it is back: ${said(back)}`)
     log.info({ figure: figures.at(-1) }, 'longest gaps')
     const seen = `The proxy logged: ${plane.proxyLog().slice(logged)}`
-    expect(load.refused.slice(before[0]), seen).toEqual([])
+    const ended = load.refused.slice(before[0])
+    const mayEnd = name.includes('gateway') ? WHILE_CONNECTED : NOTHING
+    expect(
+      ended.filter(({ how }) => !mayEnd.test(how)),
+      seen,
+    ).toEqual([])
+    expect(ended.length, seen).toBeLessThanOrEqual(WHILE_CONNECTED_MAX)
     const cut = [...writes.refused.slice(before[1]), ...commands.refused.slice(before[2])]
     expect(
       cut.filter(({ how }) => !excused.test(how)),
