@@ -144,11 +144,14 @@ export class CoreEnv implements AsyncDisposable {
     }
   }
 
-  /** Afterwards the core has asked each cell for all that it has: scripted cells know no volumes, and answer so. */
-  async untilResynced(core: Pick<RunningCompute, 'cells'>): Promise<void> {
+  /** Afterwards the core has asked each of the cells for all that it has: scripted cells know no volumes, and answer so. */
+  async untilResynced(
+    core: Pick<RunningCompute, 'cells'>,
+    cells: readonly ScriptedCell[] = this.cells,
+  ): Promise<void> {
     await waitFor(
       'the gateway to have asked the cells',
-      () => this.cells.every(({ id }) => core.cells.cell(id)?.needsResync === false),
+      () => cells.every(({ id }) => core.cells.cell(id)?.needsResync === false),
       2 * WAIT_MS,
     )
   }

@@ -66,7 +66,8 @@ beforeAll(async () => {
     },
     'volume-snapshot.delete': () => ({ outcome: 'deleted' }),
   }
-  await env.untilResynced(core)
+  // The other one is silent.
+  await env.untilResynced(core, [env.cells[0]!])
 })
 beforeEach(() => {
   projectId = newId<string>()
