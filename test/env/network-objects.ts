@@ -1,14 +1,29 @@
+import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { createNetworks, type NetworkDraft } from '#gateway/app/networks/change-networks.ts'
 import { createPorts, type NewPort } from '#gateway/app/networks/change-ports.ts'
 import { createSubnets, type SubnetDraft } from '#gateway/app/networks/create-subnets.ts'
+import { FreeAddresses } from '#gateway/app/networks/free-addresses.ts'
 import type { Networks } from '#gateway/app/networks/list-networks.ts'
+import { PortKeys } from '#gateway/app/networks/tunnel-keys.ts'
 import type { Requester } from '#gateway/app/requester.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import type { Network, Port, Subnet } from '#gateway/db/network.ts'
 import type { Cloud } from './cloud.ts'
+import { migratedDatabase } from './migrated-database.ts'
 import { sampleHost } from './sample-host.ts'
+
+/** Networks in a database of their own, which the caller disposes. */
+export async function emptyNetworks(
+  name: string,
+  connectionsMax: number,
+): Promise<{ readonly db: Database; readonly networks: Networks }> {
+  const db = new Database({ url: await migratedDatabase(name, 'gateway'), connectionsMax })
+  const freeAddresses = new FreeAddresses(systemClock)
+  const parts = { clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }
+  return { db, networks: { db, ...parts } }
+}
 
 /** Afterwards a host of a cell that is not there is known to have the network engine OVN. */
 export function reportOvn(db: Database): Promise<void> {

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
+import type { Database } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { migratedDatabase } from '#test/env/migrated-database.ts'
-import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import {
+  createNetwork,
+  createPort,
+  createSubnet,
+  emptyNetworks,
+} from '#test/env/network-objects.ts'
 import type { Subnet } from '../../db/network.ts'
 import { addressesOnSubnet } from '../../db/ports.ts'
 import { purgeReleasedAddresses } from '../../db/released-addresses.ts'
@@ -12,26 +15,16 @@ import { releasedAddresses } from '../../db/schema/network.ts'
 import { allocateAddress, claimAddress } from './allocate-address.ts'
 import { deleteNetwork } from './change-networks.ts'
 import { deletePort } from './change-ports.ts'
-import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { listPorts } from './list-ports.ts'
 import { deleteSubnet } from './subnets.ts'
-import { PortKeys } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await migratedDatabase('allocate-address', 'gateway')
-  db = new Database({ url, connectionsMax: 16 })
-  networks = {
-    db,
-    clock: systemClock,
-    freeAddresses: new FreeAddresses(systemClock),
-    portKeys: new PortKeys(),
-    mtuMax: 1500,
-  }
+  ;({ db, networks } = await emptyNetworks('allocate-address', 16))
 })
 
 afterAll(async () => {

@@ -1,22 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
-import { migratedDatabase } from '#test/env/migrated-database.ts'
-import { createNetwork, createPort } from '#test/env/network-objects.ts'
+import type { Database } from '#common/db/database.ts'
+import { createNetwork, createPort, emptyNetworks } from '#test/env/network-objects.ts'
 import { deletePort } from './change-ports.ts'
-import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
-import { PortKeys } from './tunnel-keys.ts'
 
 const requester = { projectId: 'a'.repeat(32), isAdmin: true }
 let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await migratedDatabase('change-ports', 'gateway')
-  db = new Database({ url, connectionsMax: 8 })
-  const freeAddresses = new FreeAddresses(systemClock)
-  networks = { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }
+  ;({ db, networks } = await emptyNetworks('change-ports', 8))
 })
 
 afterAll(() => db?.[Symbol.asyncDispose]())

@@ -1,20 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
+import type { Database } from '#common/db/database.ts'
 import { isDuplicate, isMissing } from '#common/db/failures.ts'
 import { newId } from '#common/ids.ts'
-import { migratedDatabase } from '#test/env/migrated-database.ts'
-import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import {
+  createNetwork,
+  createPort,
+  createSubnet,
+  emptyNetworks,
+} from '#test/env/network-objects.ts'
 import { quotaRows, setQuotaLimits } from '../../db/network-quotas.ts'
 import { deleteNetwork } from './change-networks.ts'
 import { deletePort } from './change-ports.ts'
 import { createSecurityGroup, deleteSecurityGroup } from './change-security-group.ts'
-import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { listPorts } from './list-ports.ts'
 import { planNics } from './plan-nics.ts'
 import { NotPlaced, quickNics } from './quick-nics.ts'
-import { PortKeys } from './tunnel-keys.ts'
 
 const projectId = 'a'.repeat(32)
 const requester = { projectId, isAdmin: false }
@@ -22,10 +23,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await migratedDatabase('quick-nics', 'gateway')
-  db = new Database({ url, connectionsMax: 4 })
-  const freeAddresses = new FreeAddresses(systemClock)
-  networks = { db, clock: systemClock, freeAddresses, portKeys: new PortKeys(), mtuMax: 1500 }
+  ;({ db, networks } = await emptyNetworks('quick-nics', 4))
 })
 
 afterAll(() => db?.[Symbol.asyncDispose]())

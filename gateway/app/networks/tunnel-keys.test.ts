@@ -1,11 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
-import { Database } from '#common/db/database.ts'
-import { migratedDatabase } from '#test/env/migrated-database.ts'
-import { createNetwork, createPort } from '#test/env/network-objects.ts'
+import type { Database } from '#common/db/database.ts'
+import { createNetwork, createPort, emptyNetworks } from '#test/env/network-objects.ts'
 import { deletePort } from './change-ports.ts'
-import { FreeAddresses } from './free-addresses.ts'
 import type { Networks } from './list-networks.ts'
 import { NETWORK_KEYS } from './provider.ts'
 import { insertWithKey, PORT_KEYS, PortKeys } from './tunnel-keys.ts'
@@ -15,15 +12,7 @@ let db: Database
 let networks: Networks
 
 beforeAll(async () => {
-  const url = await migratedDatabase('tunnel-keys', 'gateway')
-  db = new Database({ url, connectionsMax: 8 })
-  networks = {
-    db,
-    clock: systemClock,
-    freeAddresses: new FreeAddresses(systemClock),
-    portKeys: new PortKeys(),
-    mtuMax: 1500,
-  }
+  ;({ db, networks } = await emptyNetworks('tunnel-keys', 8))
 })
 
 afterAll(async () => {
