@@ -251,7 +251,7 @@ export class Database implements Transactional, AsyncDisposable {
       )
       if (isOver) connection.release()
       else connection.destroy()
-      if (!isOver) throw error
+      if (!isOver || isCut(error)) throw error
       return false
     }
   }

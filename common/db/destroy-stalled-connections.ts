@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net'
 import type { Pool, PoolConnection } from 'mysql2'
+import { socketOf } from './set-session.ts'
 
 /**
  * Afterwards a connection on which no byte has come or gone for `ms` is ended. If it is in use, its callers get a failure
@@ -11,8 +11,7 @@ export function destroyStalledConnections(pool: Pool, ms: number): void {
   pool.on('acquire', (connection) => used.add(connection))
   pool.on('release', (connection) => used.delete(connection))
   pool.on('connection', (connection) => {
-    // Not in mysql2's types, though every connection has it.
-    const { stream: socket } = connection as PoolConnection & { readonly stream: Socket }
+    const socket = socketOf(connection)
     socket.setTimeout(ms)
     socket.on('timeout', () => {
       if (used.has(connection)) socket.destroy(new Silent(ms))

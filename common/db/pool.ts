@@ -2,6 +2,7 @@ import { createPool, type Pool } from 'mysql2'
 import { connectionTo } from './connection-options.ts'
 import { destroyStalledConnections } from './destroy-stalled-connections.ts'
 import { dropStatementMetadata } from './drop-statement-metadata.ts'
+import { setSession } from './set-session.ts'
 
 export interface PoolOptions {
   /** mysql://user:password@host:port/database, with a comma between the host:port of several servers */
@@ -41,14 +42,16 @@ export function openPool(options: PoolOptions, autocommit: boolean): Pool {
   dropStatementMetadata(pool)
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
-    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    setSession(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
     // mysql2 escapes quotes in a compound's values with backslashes: in this mode they would escape nothing.
     // Where it is not strict, a value that is missing or too long would become another one.
-    connection.query(
+    setSession(
+      connection,
       "SET SESSION sql_mode = concat('STRICT_TRANS_TABLES,', replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''))",
     )
     // Only MariaDB reads this comment; no other database has the variable.
-    connection.query(
+    setSession(
+      connection,
       `SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0} /*M!, idle_transaction_timeout = ${IDLE_TRANSACTION_S} */`,
     )
   })

@@ -140,6 +140,32 @@ test.each(['insert into `things`', '; commit;'])(
   },
 )
 
+test.each([1180, 1317])(
+  'transactions that commit together have their effect once where the commit is answered with error %i',
+  async (number) => {
+    await using marked = await openMarked()
+    const id = 6_020 + (number === 1180 ? 0 : 10)
+
+    const answered = relay.answerWithError('; commit;', number)
+    const added = await Promise.all([addThing(marked, id), addThing(marked, id + 1)])
+    await answered
+
+    expect(added).toEqual([id, id + 1])
+    expect(await namesOf(id)).toHaveLength(1)
+  },
+)
+
+test('a connection whose settings the database refuses is not used', async () => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 4, retryMs: 5_000 })
+
+  const refused = relay.answerWithError('TRANSACTION ISOLATION LEVEL', 1927)
+  const rows = await patient.orm.select().from(things).where(eq(things.id, 1))
+  await refused
+
+  expect(rows).toHaveLength(1)
+  await expect.poll(() => patient.use.open).toBe(1)
+})
+
 test('an unanswered look for a commit does not count as the commit', async () => {
   await using marked = await openMarked()
   const { hasCommitted } = newCommitMarker()

@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net'
 import type { Pool, PoolConnection } from 'mysql2'
 import { databaseFailure } from './failures.ts'
 import { openPool, type PoolOptions } from './pool.ts'
 import { isAway, NotReached } from './retry.ts'
+import { setSession, socketOf } from './set-session.ts'
 
 /** Statements on `autocommit` commit by themselves; on `transactions` they begin a transaction. */
 export type ConnectionKind = 'autocommit' | 'transactions'
@@ -86,7 +86,7 @@ export class ServerPools implements Connections {
     if (isCausal === this.#causal.has(connection)) return
     if (isCausal) this.#causal.add(connection)
     else this.#causal.delete(connection)
-    connection.query(`SET SESSION wsrep_sync_wait = ${isCausal ? 1 : 0}`)
+    setSession(connection, `SET SESSION wsrep_sync_wait = ${isCausal ? 1 : 0}`)
   }
 
   giveUp(): void {
@@ -98,9 +98,4 @@ export class ServerPools implements Connections {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(Object.values(this.#pools).map((pool) => pool.promise().end()))
   }
-}
-
-/** Not in mysql2's types, though every connection has it. */
-function socketOf(connection: PoolConnection): Socket {
-  return (connection as PoolConnection & { readonly stream: Socket }).stream
 }

@@ -16,7 +16,13 @@ export class Relay implements AsyncDisposable {
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #mode: RelayMode = 'pass'
   #cutAt:
-    | { readonly text: string; readonly what: 'message' | 'answer'; readonly done: () => void }
+    | {
+        readonly text: string
+        readonly what: 'message' | 'answer'
+        /** Sent to the client in place of the answer. */
+        readonly instead?: Buffer
+        readonly done: () => void
+      }
     | undefined
 
   private constructor(server: Server, url: string) {
@@ -67,9 +73,14 @@ export class Relay implements AsyncDisposable {
     return this.#lose(text, 'answer')
   }
 
-  #lose(text: string, what: 'message' | 'answer'): Promise<void> {
+  /** As `loseAnswerTo`, but of a database: the client is told this error, by its number, and stays connected. */
+  answerWithError(text: string, number: number): Promise<void> {
+    return this.#lose(text, 'answer', databaseError(number))
+  }
+
+  #lose(text: string, what: 'message' | 'answer', instead?: Buffer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#cutAt = { text, what, done: resolve }
+    this.#cutAt = { text, what, done: resolve, ...(instead && { instead }) }
     return promise
   }
 
@@ -97,25 +108,35 @@ export class Relay implements AsyncDisposable {
         for (const end of pair) end.destroy()
       })
     }
-    let isAnswerLost = false
+    let lost: ReturnType<Relay['#toBeLost']>
     client.on('data', (bytes: Buffer) => {
-      const lost = this.#toBeLost(bytes)
-      isAnswerLost ||= lost === 'answer'
-      if (lost === 'message') client.destroy()
+      lost ??= this.#toBeLost(bytes)
+      if (lost?.what === 'message') client.destroy()
       else server.write(bytes)
     })
     server.on('data', (bytes: Buffer) => {
-      if (isAnswerLost) client.destroy()
-      else client.write(bytes)
+      if (lost === undefined) client.write(bytes)
+      else if (lost.instead === undefined) client.destroy()
+      else {
+        client.write(lost.instead)
+        lost = undefined
+      }
     })
     if (this.#mode === 'hold') for (const socket of pair) socket.pause()
   }
 
-  #toBeLost(bytes: Buffer): 'message' | 'answer' | undefined {
+  #toBeLost(bytes: Buffer) {
     const cut = this.#cutAt
     if (cut === undefined || !bytes.includes(cut.text)) return undefined
     this.#cutAt = undefined
     cut.done()
-    return cut.what
+    return cut
   }
+}
+
+/** The packet by which MariaDB answers a statement with an error: its length, its place after the statement, 0xff, the number, and the state. */
+function databaseError(number: number): Buffer {
+  const text = Buffer.from('#HY000the test says so')
+  const header = Buffer.from([text.length + 3, 0, 0, 1, 0xff, number & 0xff, number >> 8])
+  return Buffer.concat([header, text])
 }
