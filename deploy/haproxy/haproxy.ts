@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
+import { PUT_ACTS } from '#openapi/put-acts.ts'
 import { programsDirectory } from '../paths.ts'
 import { findProgram } from '../process/find-program.ts'
 import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
@@ -109,6 +110,7 @@ frontend weir
   use_backend gateways-unchecked if { nbsrv(gateways) eq 0 }
   use_backend gateways-once if METH_POST !${IS_BOOT}
   use_backend gateways-once if { method PATCH }
+  use_backend gateways-once if { method PUT } { path_reg ${PUT_ACTS} }
   default_backend gateways
 
 `

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { PUT_ACTS } from '#openapi/put-acts.ts'
 
 /** How far a request has come. */
 interface Progress {
@@ -10,12 +11,16 @@ interface Progress {
 
 const current = new AsyncLocalStorage<Progress>()
 
-/** Methods of which a repeat changes nothing more. */
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT'])
+const IS_ACT = new RegExp(PUT_ACTS)
+
+/** True where a repeat of the request changes nothing more. */
+export function isIdempotent(method: string, path: string): boolean {
+  return method === 'GET' || method === 'HEAD' || (method === 'PUT' && !IS_ACT.test(path))
+}
 
 /** Does the work of a request; `mayRepeat` tells whether another gateway may then do it again from its start. */
-export function tracked<T>(method: string, work: (mayRepeat: () => boolean) => T): T {
-  if (IDEMPOTENT.has(method)) return work(() => true)
+export function tracked<T>(isIdempotent: boolean, work: (mayRepeat: () => boolean) => T): T {
+  if (isIdempotent) return work(() => true)
   const progress: Progress = { mayHaveChanged: false, isKeyed: false }
   return current.run(progress, () => work(() => progress.isKeyed || !progress.mayHaveChanged))
 }

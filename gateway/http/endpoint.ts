@@ -8,7 +8,7 @@ import { deleteOnce } from '../app/delete-once.ts'
 import { deleteKey } from '../app/idempotency-key.ts'
 import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
-import { tracked } from '../app/repeatable.ts'
+import { isIdempotent, tracked } from '../app/repeatable.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import { TooManyRequests } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
@@ -82,7 +82,7 @@ export function serveEndpoint(
   return async (c) => {
     const startedAt = performance.now()
     const exchange = openExchange(c, gateway, linksOf)
-    let response = await tracked(method, async (mayRepeat) => {
+    let response = await tracked(isIdempotent(method, c.req.path), async (mayRepeat) => {
       try {
         return await held(exchange, gateway, () => runStages(endpoint, gateway, exchange))
       } catch (error) {

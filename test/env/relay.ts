@@ -15,15 +15,7 @@ export class Relay implements AsyncDisposable {
   refusals = 0
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #mode: RelayMode = 'pass'
-  #cutAt:
-    | {
-        readonly text: string
-        readonly what: 'message' | 'answer'
-        /** Sent to the client in place of the answer. */
-        readonly instead?: Buffer
-        readonly done: () => void
-      }
-    | undefined
+  #cutAt: Cut | undefined
 
   private constructor(server: Server, url: string) {
     this.#server = server
@@ -108,7 +100,7 @@ export class Relay implements AsyncDisposable {
         for (const end of pair) end.destroy()
       })
     }
-    let lost: ReturnType<Relay['#toBeLost']>
+    let lost: Cut | undefined
     client.on('data', (bytes: Buffer) => {
       lost ??= this.#toBeLost(bytes)
       if (lost?.what === 'message') client.destroy()
@@ -125,13 +117,21 @@ export class Relay implements AsyncDisposable {
     if (this.#mode === 'hold') for (const socket of pair) socket.pause()
   }
 
-  #toBeLost(bytes: Buffer) {
+  #toBeLost(bytes: Buffer): Cut | undefined {
     const cut = this.#cutAt
     if (cut === undefined || !bytes.includes(cut.text)) return undefined
     this.#cutAt = undefined
     cut.done()
     return cut
   }
+}
+
+interface Cut {
+  readonly text: string
+  readonly what: 'message' | 'answer'
+  /** Sent to the client in place of the answer. */
+  readonly instead?: Buffer
+  readonly done: () => void
 }
 
 /** The packet by which MariaDB answers a statement with an error: its length, its place after the statement, 0xff, the number, and the state. */
