@@ -6,7 +6,7 @@ import type {
   VolumeSnapshotStatus,
 } from '../app/volume-snapshots/volume-snapshot.ts'
 import { type Collection, matching, type ResourcePage, readPage } from './resource-page.ts'
-import { volumeSnapshots } from './schema/volumes.ts'
+import { volumeSnapshots, volumes } from './schema/volumes.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { addNewSnapshotEvent, addSnapshotDeletedEvent, addSnapshotEvent } from './volume-events.ts'
 import { hasMetadata } from './volume-metadata.ts'
@@ -47,8 +47,9 @@ export type NewVolumeSnapshot = Pick<
   | 'sagaId'
 >
 
-/** Adds a snapshot that is being created. */
+/** Adds a snapshot that is being created. Its volume is changed, too: a delete of it on another node of a cluster of databases knows of no other lock. */
 export async function insertSnapshot(tx: Tx, snapshot: NewVolumeSnapshot): Promise<void> {
+  await tx.orm.update(volumes).set({ changedAt: now }).where(eq(volumes.id, snapshot.volumeId))
   await tx.orm
     .insert(volumeSnapshots)
     .values({ ...snapshot, status: 'creating', createdAt: now, changedAt: now })

@@ -25,7 +25,7 @@ import { TestGalera } from '#test/env/galera.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
 import { IdentityNodes, poolAndRouterRaces, type Race } from './galera/parents.ts'
 import { passOverWriter } from './galera/passed-over.ts'
-import { groupAndImageRaces, imagesOn } from './galera/resources.ts'
+import { groupAndImageRaces, imagesOn, volumeRaces } from './galera/resources.ts'
 
 // Goal: on a cluster of databases, whose nodes do not share locks, no row is doubled, lost or left without its parent, even
 // while two nodes accept writes, as they do when the clients switch from one node to the other.
@@ -147,6 +147,7 @@ const OTHERS = [
   'a host of an aggregate',
   'a member of an image',
   'a tag of an image',
+  'a snapshot of a volume',
 ]
 
 test.each([...Object.keys(RACING), ...OTHERS])(
@@ -177,6 +178,7 @@ function raceOf(name: string): Race {
     ...RACING,
     ...poolAndRouterRaces(on),
     ...groupAndImageRaces(nodes),
+    ...volumeRaces(nodes),
     ...identities.races(),
   }[name]
   if (race === undefined) throw new Error(`There is no race for ${name}`)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
+import { newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import {
   aggregateOf,
   createAggregate,
@@ -19,6 +20,8 @@ import {
   membersOfGroup,
   queueGroupMembers,
 } from '#gateway/db/server-groups.ts'
+import { insertSnapshot, snapshotsOfVolume } from '#gateway/db/volume-snapshots.ts'
+import { insertVolume, lockVolume, removeVolume } from '#gateway/db/volumes.ts'
 import type { Race } from './parents.ts'
 
 const SOMEBODY = { requestId: 'req-1', userId: 'somebody' }
@@ -85,6 +88,57 @@ export function groupAndImageRaces([here, there]: readonly [Database, Database])
       child: (id) => addImageTag(imagesOn(here), owner, id, 'green'),
       remove: (id) => deleteImage(imagesOn(there), owner, id),
       orphans: 'select tag from image_tags where image_id not in (select id from images)',
+    },
+  }
+}
+
+/** Of volumes. The rows are written as by `createSnapshot` and by the saga `delete-volume`. */
+export function volumeRaces([here, there]: readonly [Database, Database]): Readonly<
+  Record<string, Race>
+> {
+  const of = { projectId: randomUUID().replaceAll('-', ''), userId: 'u', typeId: randomUUID() }
+  const named = { name: 'v', description: null, metadata: {} }
+  const anywhere = { cellId: null, sagaId: null, sizeGb: 1 } as const
+  return {
+    'a snapshot of a volume': {
+      parent: async () => {
+        const id = newId<VolumeId>()
+        const empty = { isBootable: false, encryption: null, isMultiattach: false, source: null }
+        const plain = { specs: {}, zone: null, status: 'available', fault: null } as const
+        await here.transaction((tx) =>
+          insertVolume(tx, {
+            ...of,
+            ...named,
+            ...anywhere,
+            ...plain,
+            ...empty,
+            id,
+            imageMetadata: null,
+          }),
+        )
+        return id
+      },
+      child: (id) =>
+        here.transaction(async (tx) => {
+          const volume = await lockVolume(tx, id)
+          if (volume === undefined) return
+          const snapshotId = newId<VolumeSnapshotId>()
+          await insertSnapshot(tx, {
+            ...of,
+            ...named,
+            ...anywhere,
+            id: snapshotId,
+            volumeId: volume.id,
+          })
+        }),
+      remove: (id) =>
+        there.transaction(async (tx) => {
+          const volume = await lockVolume(tx, id)
+          if (volume === undefined) return
+          if ((await snapshotsOfVolume(tx, volume.id)).length === 0)
+            await removeVolume(tx, volume.id)
+        }),
+      orphans: 'select id from volume_snapshots where volume_id not in (select id from volumes)',
     },
   }
 }
