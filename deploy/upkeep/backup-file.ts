@@ -80,6 +80,8 @@ export interface OpenBackup {
   readonly header: BackupHeader
   /** The lines after the header. */
   readonly lines: AsyncIterable<string>
+  /** For a caller that does not read all lines. */
+  readonly close: () => void
 }
 
 /** Throws `not-found`, and `invalid` for a file that is not a backup. */
@@ -91,8 +93,10 @@ export async function openBackup(file: string): Promise<OpenBackup> {
     .next()
     .then(({ value }) => JSON.parse(String(value)) as unknown)
     .catch(() => undefined)
-  if (isBackupHeader(header)) return { header, lines: { [Symbol.asyncIterator]: () => lines } }
-  input.destroy()
+  const close = () => void input.destroy()
+  if (isBackupHeader(header))
+    return { header, lines: { [Symbol.asyncIterator]: () => lines }, close }
+  close()
   throw new Failure('invalid', `${file} is no backup that this Weir reads.`)
 }
 

@@ -21,6 +21,7 @@ import { findSet, IMAGES, MANIFEST } from '#deploy/upkeep/backup-set.ts'
 import { removeExpired } from '#deploy/upkeep/keep-backup-sets.ts'
 import { lockBackups } from '#deploy/upkeep/lock-backups.ts'
 import { copyOffSite, fetchFromOffSite, removeExpiredOffSite } from '#deploy/upkeep/off-site.ts'
+import { restoreBySettings } from '#deploy/upkeep/restore-by-settings.ts'
 import { restoreElsewhere } from '#deploy/upkeep/restore-elsewhere.ts'
 import { restoreImages } from '#deploy/upkeep/restore-images.ts'
 import { backupKey, PART_BYTES } from '#deploy/upkeep/sealed-parts.ts'
@@ -227,6 +228,41 @@ test('a file is restored into another database, which must be empty', async () =
   const otherKey = join(root, 'other.key')
   writeFileSync(otherKey, 'cd'.repeat(32))
   await expect(restoreElsewhere(file, { ...again, keyFile: otherKey })).rejects.toThrow('not open')
+})
+
+test('a backup is restored into the databases and the image store that settings name', async () => {
+  const directory = newDirectory()
+  const set = await writeBackupSet(directory, source, FIRST)
+  const path = join(directory, set.name)
+  const { databaseRootUrl } = await testServices()
+  const keyFile = join(root, 'gateway.key')
+  const freshUrl = () => withDatabase(databaseRootUrl, `restored_${randomBytes(4).toString('hex')}`)
+  const gatewayUrl = freshUrl()
+  const gatewayEnv = join(root, 'restored-gateway.env')
+  writeFileSync(
+    gatewayEnv,
+    `GATEWAY_DATABASE_URL=${gatewayUrl}\nGATEWAY_SECRET_KEY_FILE=${keyFile}\nGATEWAY_IMAGE_DIRECTORY=${join(root, 'restored-images')}\n`,
+  )
+  const cellEnv = (id: string) => {
+    const file = join(root, `restored-cell-${id}.env`)
+    const of = `CELL_ID=${id}\nCELL_NAME=north\nCELL_SECRET_KEY_FILE=${keyFile}\n`
+    writeFileSync(file, `CELL_DATABASE_URL=${freshUrl()}\n${of}`)
+    return file
+  }
+  const said: string[] = []
+  const restore = (envFiles: readonly string[], mayReplace: boolean) =>
+    restoreBySettings(path, { envFiles, mayReplace }, (line) => said.push(line))
+
+  await expect(restore([gatewayEnv, cellEnv('other')], true)).rejects.toThrow(
+    /has no backup of cell north \(other\).+It has: the gateways, cell north \(c\)/,
+  )
+  await restore([gatewayEnv], false)
+  expect(said).toContain('Restored 2 images that were missing.')
+  expect(said).toContain('Not restored: cell north (c), whose settings no --env-file names.')
+  await expect(restore([gatewayEnv], false)).rejects.toThrow('has tables')
+  await using db = new Database({ url: gatewayUrl, connectionsMax: 1 })
+  const rows = await db.orm.select().from(imageContents)
+  expect(rows.map(({ sha256 }) => sha256).toSorted()).toEqual(set.manifest.images.toSorted())
 })
 
 test('settings of programs name what is backed up', async () => {

@@ -7,7 +7,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { programPath } from '#deploy/process/find-program.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { whyNoOpenstack } from '#test/env/openstack-cli.ts'
-import { BACKUP_LINES, typedBeside } from './outside-lines.ts'
+import { BACKUP_LINES, RESTORE_LINES, typedBeside } from './outside-lines.ts'
 import { notTyped, ofLastOperation, type PageScript, pageScript } from './page-script.ts'
 import { NOTIFICATIONS, ONE_MACHINE, SIMULATED, UPGRADE, USAGE } from './plain-scripts.ts'
 import { Machine, Reader } from './reader.ts'
@@ -306,6 +306,7 @@ const BACKUP = pageScript('docs/how-to/backup.md', {
     shows: /The deployment runs/,
   },
   ...typedBeside(BACKUP_LINES),
+  ...notTyped('test/documents/production.test.ts types it.', Object.values(RESTORE_LINES)),
   './weir backup database north --file north.backup': {
     after: async () => {
       for (const name of ['adopted', 'ended']) {

@@ -29,6 +29,13 @@ export const BACKUP_LINES = {
     './weir restore /var/backups/weir/NAME/gateway.backup --to mysql://root:PASSWORD@HOST:3306/weir --key-file FILE --yes',
 } as const
 
+/** production.test.ts types these, where systemd runs gateways that use a cluster of databases. */
+export const RESTORE_LINES = {
+  stop: 'systemctl stop weir-gateway',
+  restore: './weir restore /var/backups/weir/NAME --env-file /etc/weir/gateway.env --yes',
+  start: 'systemctl start weir-gateway',
+} as const
+
 /** For the tests that type the rest of these pages. */
 export const typedBeside = (lines: Readonly<Record<string, string>>) =>
   notTyped('test/documents/outside-services.test.ts types it.', Object.values(lines))

@@ -10,6 +10,7 @@ import { ensureImage, simulatedImage } from '#deploy/catalog/ensure-image.ts'
 import { trust } from '../env/certificate.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type Machine, MachineNetwork } from '../env/machines/machine.ts'
+import { RESTORE_LINES } from './outside-lines.ts'
 import { pageScript, type Step } from './page-script.ts'
 
 // Goal: the commands of the page for three machines make a control plane from nothing, each machine with an address of its
@@ -124,6 +125,14 @@ async function typePage(): Promise<void> {
   }
 }
 
+async function signInAs(name: 'admin' | 'demo'): Promise<Session> {
+  return signIn(`https://${network.prefix}.10:8443`, {
+    userName: name,
+    projectName: name,
+    password: await succeed(FIRST(), `cat /etc/weir/${name}.password`),
+  })
+}
+
 interface Server {
   readonly id: string
   readonly status: string
@@ -172,14 +181,8 @@ describe.skipIf(process.getuid?.() !== 0 || !isFullRun)('three machines', () => 
   let image = ''
 
   test('a server that is booted through the proxies is ACTIVE', async () => {
-    const url = `https://${network.prefix}.10:8443`
-    const account = async (name: 'admin' | 'demo') => ({
-      userName: name,
-      projectName: name,
-      password: await succeed(FIRST(), `cat /etc/weir/${name}.password`),
-    })
-    const admin = await signIn(url, await account('admin'))
-    demo = await signIn(url, await account('demo'))
+    const admin = await signInAs('admin')
+    demo = await signInAs('demo')
     await ensureFlavors(admin)
     await ensureImage(admin, simulatedImage)
     const { images } = await callApi<{ images: readonly { id: string }[] }>(demo, {
@@ -188,6 +191,30 @@ describe.skipIf(process.getuid?.() !== 0 || !isFullRun)('three machines', () => 
     })
     image = images[0]!.id
 
+    await bootAndDelete(image)
+  })
+
+  test('a backup is restored by the commands of its page', async () => {
+    const directory = '--directory /var/backups/weir'
+    const made = await succeed(
+      FIRST(),
+      `mkdir -p /var/backups/weir && ./weir backup run ${directory} --env-file /etc/weir/gateway.env`,
+    )
+    const name = /\d{4}-\d\d-\d\dT\d{6}Z/.exec(made)![0]
+    const path = '/networking/v2.0/security-groups'
+    const later = { security_group: { name: 'made after the backup' } }
+    await callApi(demo, { method: 'POST', path, body: later })
+
+    for (const machine of machines) await succeed(machine, RESTORE_LINES.stop)
+    await succeed(FIRST(), RESTORE_LINES.restore.replace('NAME', name))
+    for (const machine of machines) await succeed(machine, RESTORE_LINES.start)
+
+    // All tokens are invalid, and the proxies have just found the gateways again.
+    demo = await waitFor('a token', () => signInAs('demo').catch(() => undefined), STATE_MS)
+    const { security_groups: groups } = await callApi<{
+      security_groups: readonly { name: string }[]
+    }>(demo, { method: 'GET', path })
+    expect(groups.map((each) => each.name)).toEqual(['default'])
     await bootAndDelete(image)
   })
 

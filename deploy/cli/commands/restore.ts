@@ -12,6 +12,7 @@ interface RestoreFlags {
   readonly yes?: true
   readonly to?: string
   readonly keyFile?: string
+  readonly envFile: readonly string[]
 }
 
 export function addRestoreCommand(program: Command): void {
@@ -19,6 +20,7 @@ export function addRestoreCommand(program: Command): void {
     program.command('restore <backup>'),
     './weir restore north.backup --yes',
     './weir restore /var/backups/weir/2026-11-24T020000Z --yes',
+    './weir restore /var/backups/weir/2026-11-24T020000Z --env-file /etc/weir/gateway.env --yes',
     './weir restore gateway.backup --to mysql://root@db.example/weir --key-file gateway.key',
   )
     .description(
@@ -30,10 +32,25 @@ export function addRestoreCommand(program: Command): void {
       'Restore the file into this database instead; it must be empty, or else --yes is needed',
     )
     .option('--key-file <file>', 'With --to: the key of the secrets in the backup')
-    .action(async (backup: string, { yes: isSure, to, keyFile }: RestoreFlags) => {
+    .option(
+      '--env-file <file>',
+      'File with the settings of gateways or a cell, whose database and images are restored instead; may be repeated',
+      (file: string, before: readonly string[]) => [...before, file],
+      [],
+    )
+    .action(async (backup: string, { yes: isSure, to, keyFile, envFile }: RestoreFlags) => {
       const path = resolve(backup)
       if (!existsSync(path)) throw new Failure('not-found', `There is no file ${path}.`)
       const isFolder = statSync(path).isDirectory()
+      if (envFile.length > 0) {
+        if (to !== undefined || keyFile !== undefined)
+          throw new Failure('invalid', 'Give --env-file, or --to and --key-file, but not both.')
+        const { restoreBySettings } = await import('../../upkeep/restore-by-settings.ts')
+        const how = { envFiles: envFile, mayReplace: isSure === true }
+        await restoreBySettings(path, how, progress)
+        say('Start the programs that use the databases.')
+        return
+      }
       if (to !== undefined || keyFile !== undefined) {
         if (to === undefined || keyFile === undefined || isFolder)
           throw new Failure(

@@ -1,0 +1,71 @@
+import { statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+import { type BackupSubject, openBackup } from './backup-file.ts'
+import { findSet, IMAGES } from './backup-set.ts'
+import { restoreElsewhere } from './restore-elsewhere.ts'
+import { restoreImages } from './restore-images.ts'
+import { sourceOfSettings } from './settings-source.ts'
+import { verifySet } from './verify-backup-set.ts'
+
+export interface BySettings {
+  /** Of the gateways, and of cells. */
+  readonly envFiles: readonly string[]
+  /** True: what the databases hold now may be lost. */
+  readonly mayReplace: boolean
+}
+
+/**
+ * Afterwards the databases that files of settings name are as in the backup, a file of one database or the directory of a
+ * whole backup, and the gateways' images that were missing are there. Throws `conflict` as `restoreElsewhere`, and
+ * `invalid`, before anything is restored, where the settings name a database that the backup does not have.
+ */
+export async function restoreBySettings(
+  path: string,
+  { envFiles, mayReplace }: BySettings,
+  progress: (line: string) => void,
+): Promise<void> {
+  const isSet = statSync(path).isDirectory()
+  const { databases, store } = await sourceOfSettings(envFiles, isSet)
+  progress('Reading the backup ...')
+  const files = isSet ? await verifiedFiles(path) : [path]
+  const backups = new Map<string, string>()
+  for (const file of files) backups.set(subjectName(await subjectOf(file)), file)
+  const restored = databases.map(({ of, url, keyFile }) => {
+    const file = backups.get(subjectName(of))
+    if (file !== undefined) return { of, url, keyFile, file }
+    throw new Failure(
+      'invalid',
+      `${path} has no backup of ${subjectName(of)}, which the settings name. It has: ${[...backups.keys()].join(', ')}.`,
+    )
+  })
+  if (isSet && store !== undefined) {
+    const { manifest } = findSet(dirname(path), basename(path))
+    const count = await restoreImages(join(dirname(path), IMAGES), manifest.images, store)
+    progress(`Restored ${count} images that were missing.`)
+  }
+  for (const { of, url, keyFile, file } of restored) {
+    await restoreElsewhere(file, { url, keyFile, mayReplace })
+    progress(`Restored ${subjectName(of)}.`)
+  }
+  const named = new Set(restored.map(({ of }) => subjectName(of)))
+  for (const name of backups.keys())
+    if (!named.has(name)) progress(`Not restored: ${name}, whose settings no --env-file names.`)
+}
+
+/** The files of the databases in the directory of a backup, once all of it has been read. */
+async function verifiedFiles(path: string): Promise<readonly string[]> {
+  const set = findSet(dirname(path), basename(path))
+  await verifySet(dirname(path), set)
+  return set.manifest.databases.map(({ name }) => join(path, name))
+}
+
+async function subjectOf(file: string): Promise<BackupSubject> {
+  const { header, close } = await openBackup(file)
+  close()
+  return header.of
+}
+
+function subjectName(of: BackupSubject): string {
+  return of.kind === 'gateway' ? 'the gateways' : `cell ${of.name} (${of.id})`
+}
