@@ -79,7 +79,9 @@ export async function openAdmission(
   const server = createServer({ cert, key, minVersion: 'TLSv1.3' }, (request, response) => {
     const answer = async () => {
       const isAdmission = request.method === 'POST' && request.url === ADMISSION_PATH
-      const given = isAdmission && Number(request.headers['content-length'] ?? 0) <= BODY_MAX_BYTES
+      // A body without a length is not read: it could be of any size.
+      const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+      const given = isAdmission && length <= BODY_MAX_BYTES
       if (!given || joinSecretHash(await text(request)) !== hash || isUsed) {
         response.writeHead(401).end()
         return

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../process/free-port.ts'
+import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { startProxy } from './haproxy.ts'
 
@@ -16,8 +17,8 @@ import { startProxy } from './haproxy.ts'
 interface Script {
   health: 200 | 500
   rotation: 200 | 404 | 500
-  /** 'lost': the request arrives, and its answer is lost. */
-  answers: 200 | 425 | 'lost'
+  /** 'lost': the request arrives, and its answer is lost. A promise: it is answered 200 then. */
+  answers: 200 | 425 | 'lost' | Promise<void>
 }
 
 const HEALTHY: Readonly<Script> = { health: 200, rotation: 200, answers: 200 }
@@ -52,8 +53,12 @@ class ScriptedGateway implements AsyncDisposable {
     else if (request.url === '/rotation') response.writeHead(this.script.rotation).end()
     else {
       this.requests.push(`${request.method} ${String(request.headers['weir-proxy-repeats'])}`)
-      if (this.script.answers === 'lost') request.socket.destroy()
-      else response.writeHead(this.script.answers, { 'Retry-After': '5' }).end(this.#name)
+      const { answers } = this.script
+      const answer = (status: number) =>
+        response.writeHead(status, { 'Retry-After': '5' }).end(this.#name)
+      if (answers === 'lost') request.socket.destroy()
+      else if (typeof answers === 'number') answer(answers)
+      else void answers.then(() => answer(200))
     }
   }
 }
@@ -62,21 +67,27 @@ const one = new ScriptedGateway('one')
 const other = new ScriptedGateway('other')
 const both = [one, other]
 const parts = new AsyncDisposableStack()
+let gateways: readonly string[]
 let proxy: string
 let log: string
 
 beforeAll(async () => {
+  gateways = [await one.listen(), await other.listen()]
+  for (const gateway of both) parts.use(gateway)
+  const started = await start()
+  proxy = started.url
+  log = join(started.directory, 'haproxy.log')
+})
+
+/** A proxy before both gateways. */
+async function start() {
   const directory = mkdtempSync(join(tmpdir(), 'weir-haproxy-'))
   parts.defer(() => rmSync(directory, { recursive: true, force: true }))
-  const gateways = [await one.listen(), await other.listen()]
-  for (const gateway of both) parts.use(gateway)
   const port = await freePort()
-  const options = { host: '127.0.0.1', port, gateways }
-  const identity = await startProxy(directory, options, 'with-parent')
+  const identity = await startProxy(directory, { host: '127.0.0.1', port, gateways }, 'with-parent')
   parts.defer(() => stopProcess(identity))
-  proxy = `http://127.0.0.1:${port}`
-  log = join(directory, 'haproxy.log')
-})
+  return { identity, directory, url: `http://127.0.0.1:${port}` }
+}
 
 afterAll(() => parts.disposeAsync())
 
@@ -178,4 +189,21 @@ test('a request whose answer is lost is repeated unless it may change something 
     const outcomes = [await outcomeOf(method, path), await outcomeOf(method, path)]
     expect(outcomes.toSorted()).toEqual(['lost', 'served'])
   }
+})
+
+test('a proxy that stops as its unit has it stop lets its requests end', async () => {
+  const { identity, url } = await start()
+  const held = Promise.withResolvers<void>()
+  for (const gateway of both) gateway.script.answers = held.promise
+  const asking = fetch(`${url}/compute/v2.1/os-keypairs`, { method: 'POST', body: '{}' })
+  await expect.poll(() => [...one.requests, ...other.requests]).toHaveLength(1)
+
+  const unit = readFileSync(join(import.meta.dirname, '../systemd/weir-haproxy.service'), 'utf8')
+  const signal = /^KillSignal=(\w+)$/m.exec(unit)?.[1] as NodeJS.Signals
+  process.kill(identity.pid, signal)
+  await expect.poll(() => fetch(url).catch(() => 'closed')).toBe('closed')
+  held.resolve()
+
+  expect(await asking).toMatchObject({ status: 200 })
+  await expect.poll(() => isRunning(identity)).toBe(false)
 })

@@ -79,6 +79,8 @@ function frontend({ host, port, tls }: Omit<ProxyOptions, 'gateways'>): string {
   return `global
   log stdout format iso local0
   maxconn 8000
+  # When it is stopped by SIGUSR1 it lets its requests end, for so long.
+  hard-stop-after 20s
   # The bodies of requests that may be repeated must fit in.
   tune.bufsize 65536
 

@@ -30,6 +30,8 @@ export interface BackupSet {
 const FORMAT = 1
 export const MANIFEST = 'backup.json'
 export const IMAGES = 'images'
+/** Ends the names of what is being made or removed. */
+export const PART = '.part'
 const NAME = /^\d{4}-\d\d-\d\dT\d{6}Z$/
 
 /** True for the name of a set's folder. */

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BackupSet, backupSets, IMAGES } from './backup-set.ts'
+import { type BackupSet, backupSets, IMAGES, PART } from './backup-set.ts'
 
 /** Of how many of the latest days, weeks and months with a backup the newest one is kept. */
 export interface Keep {
@@ -40,7 +40,12 @@ export function expiredSets<T extends Pick<BackupSet, 'name' | 'manifest'>>(
 /** Afterwards the directory has only the sets that the rules keep, and the images of those. Returns the names of others. */
 export function removeExpired(directory: string, keep: Keep): readonly string[] {
   const expired = expiredSets(backupSets(directory), keep)
-  for (const { name } of expired) rmSync(join(directory, name), { recursive: true })
+  for (const { name } of expired) {
+    // A set is there as a whole or not at all: what a kill leaves of this one goes with the next backup.
+    const left = join(directory, `${name}${PART}`)
+    renameSync(join(directory, name), left)
+    rmSync(left, { recursive: true })
+  }
   const used = new Set(backupSets(directory).flatMap(({ manifest }) => manifest.images))
   const images = join(directory, IMAGES)
   if (existsSync(images))

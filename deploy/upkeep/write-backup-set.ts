@@ -14,6 +14,7 @@ import {
   MANIFEST,
   makeDurable,
   newManifest,
+  PART,
   setName,
   sha256Of,
 } from './backup-set.ts'
@@ -25,8 +26,6 @@ export interface BackupSource {
   /** Of the images' contents; undefined: they are left out. */
   readonly store: ContentStore | undefined
 }
-
-const PART = '.part'
 
 /**
  * Afterwards the directory has a backup of every database, each as it was at one moment, and of all contents of images
