@@ -66,6 +66,12 @@ export function assertMachines(machines: readonly string[]): void {
       'invalid',
       `'${wrong}' is not an IP address. Give those of all machines, this one's first: --machines 192.0.2.11,192.0.2.12,192.0.2.13`,
     )
+  const version6 = machines.find((each) => isIP(each) === 6)
+  if (version6 !== undefined)
+    throw new Failure(
+      'invalid',
+      `'${version6}' is an IPv6 address. The databases, the bus and the proxies of the machines use IPv4 among each other: give an IPv4 address of each machine.`,
+    )
   if (new Set(machines).size < machines.length)
     throw new Failure('invalid', `--machines ${machines.join(',')} names a machine twice.`)
   if (machines.length % 2 === 0)

@@ -1,6 +1,6 @@
+import { grantPattern, restoreDatabases } from '../mariadb/database-user.ts'
+
 const PLAIN = /^[0-9a-f]+$/
-/** The databases that a restore of `weir` makes and removes, as patterns in which `_` is any character. */
-const RESTORES = ['weir\\_restore', 'weir\\_before\\_restore'] as const
 
 /**
  * Statements that the first node of a cluster runs before it listens, one a line: only root exists, on the machine
@@ -17,8 +17,8 @@ export function galeraAccounts(password: string, gatewayPassword: string): strin
     `CREATE USER IF NOT EXISTS sst@localhost IDENTIFIED BY '${password}'`,
     'GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR, REPLICA MONITOR ON *.* TO sst@localhost',
     `CREATE USER IF NOT EXISTS weir@'%' IDENTIFIED BY '${gatewayPassword}' REQUIRE SSL`,
-    ...['weir', ...RESTORES].map(
-      (database) => `GRANT ALL PRIVILEGES ON \`${database}\`.* TO weir@'%'`,
+    ...['weir', ...Object.values(restoreDatabases('weir'))].map(
+      (database) => `GRANT ALL PRIVILEGES ON ${grantPattern(database)}.* TO weir@'%'`,
     ),
   ]
   return lines.map((line) => `${line};\n`).join('')

@@ -106,6 +106,7 @@ test.each([
   ['an even number of machines', { machines: MACHINES.slice(0, 2) }, /even number/],
   ['a machine named twice', { machines: ['127.0.0.1', '127.0.0.1', '127.0.0.2'] }, /twice/],
   ['a name for a machine', { machines: ['here'] }, /'here' is not an IP address/],
+  ['an IPv6 address', { machines: ['2001:db8::1'] }, /'2001:db8::1' is an IPv6 address/],
   ['an address elsewhere', { machines: ['192.0.2.1'] }, /not an address of this machine/],
   ['a setting of a cell', { set: ['CELL_NAME=x'] }, /only settings of gateways/],
   ['a wrong setting', { set: ['GATEWAY_PROT=1'] }, /GATEWAY_PORT/],

@@ -72,7 +72,10 @@ async function keepAccount(
 ): Promise<void> {
   const password = readSecret(directory, 'database.password')
   const urls = databaseUrls(rootUrl)
-  await databaseUser(await findWriter(urls, WRITER_WAIT_MS), 'weir', password, '%')
+  await databaseUser(await findWriter(urls, WRITER_WAIT_MS), 'weir', password, {
+    host: '%',
+    mayRestore: true,
+  })
   report("made  the databases' account weir")
   const [first, ...others] = urls.map((each) => {
     const url = new URL(each)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
 import { beforeAll, expect, test } from 'vitest'
 import { testServices } from '#test/env/services.ts'
-import { databaseUser } from './database-user.ts'
+import { databaseUser, restoreDatabases } from './database-user.ts'
 
 const PASSWORD = randomBytes(8).toString('hex')
 const suffix = randomBytes(4).toString('hex')
@@ -38,6 +38,18 @@ test.each([
   ['new accounts', 'CREATE USER thief'],
 ])('databaseUser() makes an account that cannot reach %s', async (_what, sql) => {
   await expect(query(sql)).rejects.toThrow(/denied/)
+})
+
+test('an account that may restore makes and drops what a restore needs, and no account may otherwise', async () => {
+  const { draft } = restoreDatabases(own)
+  await expect(query(`CREATE DATABASE ${draft}`)).rejects.toThrow(/denied/)
+
+  await databaseUser(rootUrl, own, PASSWORD, { mayRestore: true })
+
+  for (const database of Object.values(restoreDatabases(own))) {
+    await query(`CREATE DATABASE ${database}`)
+    await query(`DROP DATABASE ${database}`)
+  }
 })
 
 test('databaseUser() can be repeated', async () => {

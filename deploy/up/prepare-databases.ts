@@ -91,7 +91,9 @@ async function makeAccount(
   password: string,
 ): Promise<void> {
   try {
-    await databaseUser(await writerOf(databases), database, password, databases.loginsFrom)
+    await databaseUser(await writerOf(databases), database, password, {
+      host: databases.loginsFrom,
+    })
   } catch (error) {
     throw explained(error, databases.rootUrl())
   }

@@ -1,5 +1,6 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { connectionTo } from '#common/db/connection-options.ts'
+import { restoreDatabases } from '../mariadb/database-user.ts'
 
 /** Afterwards the server has no such database. */
 export async function dropDatabase(url: string, database: string): Promise<void> {
@@ -14,7 +15,7 @@ export async function dropDatabase(url: string, database: string): Promise<void>
  */
 export async function replaceDatabase(url: string, database: string, draft: string): Promise<void> {
   const connection = await createConnection(connectionTo(url))
-  const old = `${database}_before_restore`
+  const { former: old } = restoreDatabases(database)
   try {
     const tablesOf = async (name: string) => {
       const [rows] = await connection.query<RowDataPacket[]>(`SHOW TABLES FROM \`${name}\``)

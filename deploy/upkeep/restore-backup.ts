@@ -3,6 +3,7 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { Failure } from '#common/errors.ts'
 import { afterRestore } from '#gateway/app/after-restore.ts'
+import { restoreDatabases } from '../mariadb/database-user.ts'
 import { backupHeader, migrationsOf, type OpenBackup } from './backup-file.ts'
 import { loadDatabase } from './load-database.ts'
 import { dropDatabase, replaceDatabase } from './replace-database.ts'
@@ -42,7 +43,7 @@ export async function restoreBackup(
   { rootUrl, database }: RestoreTarget,
 ): Promise<void> {
   const { kind } = header.of
-  const draft = `${database}_restore`
+  const { draft } = restoreDatabases(database)
   await dropDatabase(rootUrl(), draft)
   await migrateDatabase(rootUrl(draft), migrationsOf(kind))
   await loadDatabase(rootUrl(draft), lines)
