@@ -24,9 +24,9 @@ function root(): string {
   return findProgram('ceph-osd').startsWith(programsDirectory) ? programsDirectory : '/'
 }
 
-/** What Ceph's programs need of the environment when they are unpacked. */
+/** What Ceph's programs need of the environment when they are unpacked, all of them or only those that the system lacks. */
 export function cephEnvironment(): Readonly<Record<string, string>> {
-  const folders = LIBRARIES.map((each) => join(root(), each))
+  const folders = LIBRARIES.map((each) => join(programsDirectory, each))
   return {
     PATH: process.env['PATH'] ?? '',
     LD_LIBRARY_PATH: folders.flatMap((each) => [each, join(each, 'ceph')]).join(':'),
