@@ -31,8 +31,8 @@ const ROOT_PAGES = [
 ]
 /** Of another place in this repository. */
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
-/** Names of filters, and whether they run unless named. */
-const FILTER_ROW = /^\| (`[^|]+`) \|[^|]*\| (runs|optional) \|$/gm
+/** Names of filters, and where they run. */
+const FILTER_ROW = /^\| (`[^|]+`) \|[^|]*\| (always|usual|optional) \|$/gm
 /** Before and after the part of docs/reference/drivers.md that is rewritten. */
 const TABLE_MARK = '<!-- what each driver can -->'
 
@@ -74,14 +74,14 @@ test('docs/reference/settings.md names every variable that a program reads', asy
   expect(needed.filter((name) => !isNamed(page, name))).toEqual([])
 })
 
-test('docs/reference/settings.md names the filters of a cell in their order, and which are optional', async () => {
+test('docs/reference/settings.md names the filters of a cell in their order, and where they run', async () => {
   const page = await readFile('docs/reference/settings.md', 'utf8')
   const [, section = ''] = page.split('### Filters of a cell')
   const documented = Array.from(section.matchAll(FILTER_ROW), ([, names = '', usual]) =>
     names.split(', ').map((name) => `${name.replaceAll('`', '')} ${usual}`),
   )
   expect(documented.flat()).toEqual(
-    FILTERS.map(({ name, isOptional }) => `${name} ${isOptional ? 'optional' : 'runs'}`),
+    FILTERS.map(({ name, runs = 'always' }) => `${name} ${runs === 'named' ? 'optional' : runs}`),
   )
 })
 

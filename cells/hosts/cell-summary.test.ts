@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { metricsFilter } from '../scheduler/filters/metrics.ts'
 import { numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
+import { schedulingFrom } from '../scheduler/scheduling-from.ts'
 import { FILTER_SETTINGS, hostState, WEIGHER_SETTINGS } from '../scheduler/testing.ts'
 import { cellSummary } from './cell-summary.ts'
 
@@ -34,6 +35,28 @@ test('the limit of an operator counts only while its filter runs, the limit of a
   expect(largestOf({ instances: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 3, instancesMax: 3 }, [])).toEqual(nothing)
+})
+
+test('the summary says which filters run beyond the usual, and which of these do not', () => {
+  const choice = {
+    ...({ schedulingPolicy: 'filter', filterSettings: FILTER_SETTINGS, weights: {} } as const),
+    ...{ weigherSettings: WEIGHER_SETTINGS, filters: ['JsonFilter', 'SameHostFilter'] },
+  }
+
+  expect(
+    cellSummary(
+      [],
+      [],
+      schedulingFrom(choice, () => 0),
+    ),
+  ).toMatchObject({
+    optionalFilters: ['JsonFilter'],
+    filtersLeftOut: [
+      'DifferentHostFilter',
+      'ComputeCapabilitiesFilter',
+      'AggregateInstanceExtraSpecsFilter',
+    ],
+  })
 })
 
 test('a host that lacks a metric has nothing free while MetricsFilter runs', () => {

@@ -5,6 +5,7 @@ import { metricsFilter, unmeasured } from '../scheduler/filters/metrics.ts'
 import { instancesAllowed, numInstancesFilter } from '../scheduler/filters/num-instances.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
+import { filtersLeftOut } from '../scheduler/scheduling-from.ts'
 import type { Host } from './host.ts'
 
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
@@ -36,8 +37,9 @@ export function cellSummary(
     largest,
     ...(custom && { largestCustom: custom }),
     optionalFilters: scheduling.filters
-      .filter(({ isOptional }) => isOptional)
+      .filter(({ runs }) => runs === 'named')
       .map(({ name }) => name),
+    filtersLeftOut: [...filtersLeftOut(scheduling)],
     instances: states.reduce((sum, { instances }) => sum + instances, 0),
   }
 }

@@ -28,8 +28,11 @@ interface AnyFilter {
   readonly name: string
   /** True when a server that is rebuilt is held against it, too: it stays where it is, so most are over (nova: `RUN_ON_REBUILD`). */
   readonly runsOnRebuild?: true
-  /** True when it runs only where an operator names it in `CELL_SCHEDULING_FILTERS`. */
-  readonly isOptional?: true
+  /**
+   * `named`: only where an operator names it in `CELL_SCHEDULING_FILTERS`. `usual`: unless that leaves it out, and then a cell refuses
+   * requests that it `concerns`. Absent: always, since it holds hosts to what every server relies on.
+   */
+  readonly runs?: 'usual' | 'named'
   /** False: it has nothing against any host for this request. Absent: it has to look at them. */
   readonly concerns?: (request: PlacementRequest) => boolean
   /**

@@ -156,12 +156,12 @@ describe('NumInstancesFilter', () => {
   })
 
   test('is off unless it is named, as some others are', () => {
-    const optional = FILTERS.filter(({ isOptional }) => isOptional).map(({ name }) => name)
+    const named = FILTERS.filter(({ runs }) => runs === 'named').map(({ name }) => name)
 
-    expect(FILTERS.filter(({ isOptional }) => !isOptional).map(({ name }) => name)).toEqual(
+    expect(FILTERS.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual(
       DEFAULT_FILTERS,
     )
-    expect(optional).toEqual([
+    expect(named).toEqual([
       'NumInstancesFilter',
       'IoOpsFilter',
       'MetricsFilter',

@@ -14,6 +14,7 @@ import {
 import { simpleCidrAffinityFilter } from './filters/cidr-affinity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { computeCapabilitiesFilter } from './filters/compute-capabilities.ts'
+import { extraSpecsFilter } from './filters/extra-specs.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { ioOpsFilter } from './filters/io-ops.ts'
 import { aggregateImagePropertiesIsolation, isolatedHostsFilter } from './filters/isolation.ts'
@@ -30,7 +31,7 @@ import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
 import { storeFilter } from './filters/store.ts'
 import { traitsFilter } from './filters/traits.ts'
 
-/** Every filter there is, in the order they run unless configured otherwise: cheap ones first. Optional ones run where they are named. */
+/** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
 export const FILTERS: readonly Filter[] = [
   retryFilter,
   requestedHostFilter,
@@ -53,6 +54,7 @@ export const FILTERS: readonly Filter[] = [
   metricsFilter,
   imagePropertiesFilter,
   traitsFilter,
+  extraSpecsFilter,
   computeCapabilitiesFilter,
   securityGroupFilter,
   physicalNetworkFilter,
@@ -67,5 +69,5 @@ export const FILTERS: readonly Filter[] = [
 
 /** The names of those that run unless configured otherwise. */
 export const DEFAULT_FILTERS: readonly string[] = FILTERS.filter(
-  ({ isOptional }) => isOptional === undefined,
+  ({ runs }) => runs !== 'named',
 ).map(({ name }) => name)

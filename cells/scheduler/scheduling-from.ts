@@ -1,4 +1,4 @@
-import type { FilterSettings } from './filter.ts'
+import type { Filter, FilterSettings, KindFilter } from './filter.ts'
 import { FILTERS } from './filters.ts'
 import { type Scheduling, type SchedulingPolicy, weighersOf } from './policy.ts'
 import type { WeigherSettings } from './weigher.ts'
@@ -19,10 +19,41 @@ export function schedulingFrom(choice: SchedulingChoice, random: () => number): 
     .filter(([, weight]) => weight !== 0)
     .map(([name, weight]) => ({ weigher: named(WEIGHERS, name, 'weigher'), weight }))
   return {
-    filters: filters.map((name) => named(FILTERS, name, 'filter')),
+    filters: filtersFrom(filters),
     filterSettings,
     weighers: weighersOf(schedulingPolicy, weighers, random),
     weigherSettings,
+  }
+}
+
+/**
+ * The usual filters that do not run because an operator named others, and without which a request may ask for something
+ * that has no effect: it is refused then.
+ */
+export function filtersLeftOut({ filters }: Pick<Scheduling, 'filters'>): readonly string[] {
+  return leftOutOf(new Set(filters)).map(({ name }) => name)
+}
+
+/** Those that run always or are named, and in place of usual ones that are left out what refuses the requests that depend on them. */
+function filtersFrom(names: readonly string[]): readonly Filter[] {
+  const chosen = new Set(names.map((name) => named(FILTERS, name, 'filter')))
+  const unnamed = FILTERS.filter((filter) => filter.runs === undefined && !chosen.has(filter))
+  return [...unnamed, ...chosen, ...leftOutOf(chosen).map(refusing)]
+}
+
+function leftOutOf(filters: ReadonlySet<Filter>): readonly Filter[] {
+  return FILTERS.filter(
+    (filter) => filter.runs === 'usual' && filter.concerns !== undefined && !filters.has(filter),
+  )
+}
+
+function refusing({ name, concerns }: Filter): KindFilter {
+  return {
+    name,
+    by: 'kind',
+    ...(concerns && { concerns }),
+    refuse: () =>
+      'is in a cell that does not run this filter, on which the request depends: CELL_SCHEDULING_FILTERS leaves it out',
   }
 }
 

@@ -47,6 +47,12 @@ test.each([
     { traits: { required: ['CUSTOM_FAST'], forbidden: [] } },
   ],
   [
+    'ExtraSpecsFilter',
+    'does not support the extra spec hw:tpm_model',
+    { extraSpecs: [] },
+    { extraSpecs: { 'hw:tpm_model': 'tpm-crb' } },
+  ],
+  [
     'ComputeCapabilitiesFilter',
     'has hypervisor_type QEMU, KVM is needed',
     {},
@@ -229,16 +235,9 @@ test.each([
     [hosts[2]!.hostId, 1],
   ])
   const group = { id: 'g', policy, maxPerHost: 1, members } as PlacementRequest['group']
-  const made = schedulingFrom(
-    {
-      schedulingPolicy: 'filter',
-      filters: [],
-      filterSettings,
-      weigherSettings,
-      weights: { [weigher]: 1 },
-    },
-    () => 0,
-  )
+  const choice = { filters, filterSettings, weigherSettings, weights: { [weigher]: 1 } }
+  const weighing = schedulingFrom({ ...choice, schedulingPolicy: 'filter' }, () => 0)
+  const made = { ...weighing, filters: [] }
 
   expect(
     selectHosts(new HostTable(hosts), request({ group }), made).hosts.map(({ name }) => name),

@@ -130,6 +130,8 @@ export const CellSummary = Type.Object({
   instances: Type.Integer(),
   /** Filters of hosts that run because the cell's operator named them; absent: of a release that did not say. */
   optionalFilters: Type.Optional(Type.Array(Type.String())),
+  /** Usual filters of hosts that its operator left out, and on which requests may depend; absent: of a release that did not say. */
+  filtersLeftOut: Type.Optional(Type.Array(Type.String())),
   /** Where volumes can be made; absent: of a release that has none. */
   stores: Type.Optional(Type.Array(StoreSummary)),
   /** Sagas that wait for an operator; absent: of a release that did not say. */

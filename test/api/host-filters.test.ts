@@ -91,7 +91,7 @@ test.each([
   ['ResourceClassFilter', { 'resources:VGPU': '1' }, 'has 0 VGPU free, 1 are needed'],
   ['ResourceClassFilter', { 'resources1:CUSTOM_GOLD': '2' }, 'has 0 CUSTOM_GOLD free, 2'],
   ['TraitsFilter', { 'resources1:VCPU': '1', 'trait1:HW_X': 'required' }, 'lacks the trait HW_X'],
-  ['ComputeCapabilitiesFilter', { 'trait1:HW_X': 'required' }, 'there is no resources1:'],
+  ['ExtraSpecsFilter', { 'trait1:HW_X': 'required' }, 'there is no resources1:'],
   ['NUMATopologyFilter', { 'hw:numa_nodes': '1' }, 'no 1 of them with 3 CPUs and 64 MiB'],
 ])('%s holds a host to the extra specs %j', async (filter, specs, reason) => {
   const id = newId<string>()

@@ -77,6 +77,21 @@ test.each(PUBLISHED)('the hint %s is refused where no cell heeds it, and only th
   expect(() => refuseUnheededHints(hints, all)).not.toThrow()
 })
 
+test.each([
+  ['same_host', 'SameHostFilter'],
+  ['different_host', 'DifferentHostFilter'],
+])('the hint %s is refused where every cell leaves out the %s, and only there', (hint, filter) => {
+  const cell = (...filtersLeftOut: string[]) => ({ summary: { filtersLeftOut } as never })
+  const refusing = (value: unknown, ...cells: ReturnType<typeof cell>[]) =>
+    expect(() => refuseUnheededHints({ [hint]: value }, cells))
+
+  refusing(['x'], cell(filter)).toThrow(`no cell runs the ${filter}`)
+  refusing(['x'], cell(filter), cell()).not.toThrow()
+  // It has no effect anywhere.
+  refusing([], cell(filter)).not.toThrow()
+  refusing(['x']).not.toThrow()
+})
+
 test('a server that has a query from before it was refused may go to any cell, and where some heed it, to those alone', () => {
   const cell = (...optionalFilters: string[]) => ({ summary: { optionalFilters } as never })
   const query = { query: ['["=", "$host", "a"]'] }

@@ -1,18 +1,18 @@
+import { AGGREGATES, isOfAggregates } from '#common/extra-spec-scopes.ts'
 import type { KindFilter } from '../filter.ts'
 import { matchesSpec } from '../match-spec.ts'
 import { aggregateValues } from './aggregate-values.ts'
 
-/** Only this scope is looked at: extra specs without scope speak of the host's own abilities. */
-const SCOPE = 'aggregate_instance_extra_specs:'
-
+/** Extra specs without scope are not looked at: they speak of the host's own abilities. */
 export const aggregateExtraSpecsFilter: KindFilter = {
   name: 'AggregateInstanceExtraSpecsFilter',
-  concerns: ({ extraSpecs }) => Object.keys(extraSpecs).length > 0,
+  concerns: ({ extraSpecs }) => Object.keys(extraSpecs).some(isOfAggregates),
   by: 'kind',
+  runs: 'usual',
   refuse: ({ aggregates }, { extraSpecs }) => {
     for (const [name, wanted] of Object.entries(extraSpecs)) {
-      if (!name.startsWith(SCOPE)) continue
-      const key = name.slice(SCOPE.length)
+      if (!isOfAggregates(name)) continue
+      const key = name.slice(AGGREGATES.length)
       const values = aggregateValues(aggregates, key)
       if (!values.some((value) => matchesSpec(value, wanted)))
         return `is in no aggregate where ${key} is ${wanted}`

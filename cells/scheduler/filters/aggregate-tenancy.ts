@@ -8,6 +8,7 @@ const KEY = 'filter_tenant_id'
 export const aggregateTenancyFilter: KindFilter = {
   name: 'AggregateMultiTenancyIsolation',
   by: 'kind',
+  runs: 'usual',
   refuse: ({ aggregates }, { projectId }) => {
     const projects = tenants(aggregates)
     return projects.length === 0 || projects.includes(projectId)

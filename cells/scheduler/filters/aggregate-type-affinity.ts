@@ -7,7 +7,7 @@ const KEY = 'instance_type'
 export const aggregateTypeAffinityFilter: KindFilter = {
   name: 'AggregateTypeAffinityFilter',
   by: 'kind',
-  isOptional: true,
+  runs: 'named',
   refuse: ({ aggregates }, { flavorName }) => {
     const flavors = aggregateValues(aggregates, KEY)
     return flavors.length === 0 || flavors.includes(flavorName)

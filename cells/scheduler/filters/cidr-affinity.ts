@@ -7,7 +7,7 @@ const PREFIX_USUAL = '/24'
 export const simpleCidrAffinityFilter: HostFilter = {
   name: 'SimpleCIDRAffinityFilter',
   concerns: ({ hints }) => hints['build_near_host_ip'] !== undefined,
-  isOptional: true,
+  runs: 'named',
   refuse: ({ address }, { hints }) => {
     const [near] = hints['build_near_host_ip'] ?? []
     if (near === undefined) return undefined

@@ -40,14 +40,24 @@ const CONCERNS: Readonly<Record<string, readonly [readonly Wish[], readonly Wish
   ],
   NUMATopologyFilter: [[{ numa: { parts: [], isDedicated: false, page: null } }], []],
   TraitsFilter: [[traits(['FAST'], []), traits([], ['OLD']), traits(['FAST'], ['OLD'])], []],
-  ComputeCapabilitiesFilter: [[{ extraSpecs: { 'hw:cpu_policy': 'shared' } }], []],
+  ExtraSpecsFilter: [[{ extraSpecs: { 'hw:cpu_policy': 'shared' } }], []],
+  ComputeCapabilitiesFilter: [
+    [{ extraSpecs: { 'capabilities:host': 'a' } }, { extraSpecs: { ssd: 'true' } }],
+    [
+      { extraSpecs: { 'hw:cpu_policy': 'shared', hide_hypervisor_id: 'true' } },
+      { extraSpecs: { 'trait:FAST': 'required', 'resources1:VCPU': '1', group_policy: 'none' } },
+    ],
+  ],
   SecurityGroupFilter: [[{ needsFirewall: true }], []],
   JsonFilter: [[{ hints: { query: [] } }], [{ hints: { cidr: ['/24'] } }]],
   SimpleCIDRAffinityFilter: [
     [{ hints: { build_near_host_ip: ['192.0.2.1'] } }],
     [{ hints: { cidr: ['/24'] } }],
   ],
-  AggregateInstanceExtraSpecsFilter: [[{ extraSpecs: { ssd: 'true' } }], []],
+  AggregateInstanceExtraSpecsFilter: [
+    [{ extraSpecs: { 'aggregate_instance_extra_specs:ssd': 'true' } }],
+    [{ extraSpecs: { ssd: 'true' } }],
+  ],
 }
 
 describe.each(Object.entries(CONCERNS))('%s', (name, [concerned, others]) => {

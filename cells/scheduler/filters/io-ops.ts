@@ -11,7 +11,7 @@ const KEY = 'max_io_ops_per_host'
  */
 export const ioOpsFilter: HostFilter = {
   name: 'IoOpsFilter',
-  isOptional: true,
+  runs: 'named',
   refuse: (host, _request, settings) => {
     const { of, max } = ioOpsAllowed(host, settings)
     return host.ioOps < max

@@ -5,7 +5,7 @@ import { aggregateValues } from './aggregate-values.ts'
 export const aggregateImagePropertiesIsolation: KindFilter = {
   name: 'AggregateImagePropertiesIsolation',
   by: 'kind',
-  isOptional: true,
+  runs: 'named',
   runsOnRebuild: true,
   refuse: ({ aggregates }, { image: { properties } }) => {
     for (const key of new Set(aggregates.flatMap(({ metadata }) => Object.keys(metadata)))) {
@@ -21,7 +21,7 @@ export const aggregateImagePropertiesIsolation: KindFilter = {
 /** Keeps named images on named hosts, and other images off these hosts unless an operator lets them in. */
 export const isolatedHostsFilter: HostFilter = {
   name: 'IsolatedHostsFilter',
-  isOptional: true,
+  runs: 'named',
   runsOnRebuild: true,
   refuse: ({ name }, { image }, { isolatedHosts, isolatedImages, areIsolatedHostsRestricted }) => {
     const isHostIsolated = isolatedHosts.includes(name)

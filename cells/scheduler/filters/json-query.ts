@@ -28,7 +28,7 @@ const DEPTH_MAX = 20
 export const jsonFilter: HostFilter = {
   name: 'JsonFilter',
   concerns: ({ hints }) => hints['query'] !== undefined,
-  isOptional: true,
+  runs: 'named',
   refuse: (host, { hints }) => {
     const [query] = hints['query'] ?? []
     if (query === undefined) return undefined

@@ -4,7 +4,7 @@ import type { HostState } from '../host-state.ts'
 /** Refuses hosts that do not report a metric that hosts are weighed by. */
 export const metricsFilter: HostFilter = {
   name: 'MetricsFilter',
-  isOptional: true,
+  runs: 'named',
   refuse: (host, _request, settings) => {
     const missing = unmeasured(host, settings)
     return missing === undefined ? undefined : `does not report the metric ${missing}`

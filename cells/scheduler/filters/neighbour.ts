@@ -2,6 +2,7 @@ import type { HostFilter } from '../filter.ts'
 
 export const sameHostFilter: HostFilter = {
   name: 'SameHostFilter',
+  runs: 'usual',
   concerns: ({ sameHosts }) => sameHosts !== null,
   refuse: ({ hostId }, { sameHosts }) =>
     sameHosts === null || sameHosts.has(hostId)
@@ -11,6 +12,7 @@ export const sameHostFilter: HostFilter = {
 
 export const differentHostFilter: HostFilter = {
   name: 'DifferentHostFilter',
+  runs: 'usual',
   concerns: ({ differentHosts }) => differentHosts.size > 0,
   refuse: ({ hostId }, { differentHosts }) =>
     differentHosts.has(hostId) ? 'has a server it is to be apart from' : undefined,

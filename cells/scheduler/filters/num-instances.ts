@@ -11,7 +11,7 @@ const KEY = 'max_instances_per_host'
  */
 export const numInstancesFilter: HostFilter = {
   name: 'NumInstancesFilter',
-  isOptional: true,
+  runs: 'named',
   instancesMax: (host, settings) => instancesAllowed(host, settings).max,
   refuse: (host, _request, settings) => {
     const { of, max } = instancesAllowed(host, settings)

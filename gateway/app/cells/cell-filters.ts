@@ -12,6 +12,7 @@ import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { addedUse, exceededLimit, NO_USE } from '../placement-policies/cell-limits.ts'
 import { type SpreadState, unevenReason } from '../placement-policies/spread.ts'
 import { taintText, tolerates } from '../placement-policies/taints.ts'
+import { runsHostFilter } from './host-filters.ts'
 import { preferenceReason } from './preference.ts'
 import { type NetworkSpans, separationReason } from './tunnels.ts'
 
@@ -41,7 +42,7 @@ export interface CellRequest {
   /** Cells that have one of the servers it is to share a host with; null: it is to share none. */
   readonly withServers: ReadonlySet<string> | null
   readonly cellHints: CellHints
-  /** Filters of hosts that its hints need, which run in some cells alone. */
+  /** Filters of hosts that it depends on, which do not run in every cell. */
   readonly hostFilters: readonly string[]
   /** Cells that refused this server or gave it up. */
   readonly tried: ReadonlySet<string>
@@ -104,8 +105,8 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   AliveFilter: ({ isReachable, summary }) =>
     isReachable && summary !== undefined ? undefined : 'no heartbeat lately',
   OptionalFilter: ({ summary }, { hostFilters }) => {
-    const missing = hostFilters.find((name) => !summary!.optionalFilters?.includes(name))
-    return missing === undefined ? undefined : `does not run the ${missing}, which a hint needs`
+    const missing = hostFilters.find((name) => !runsHostFilter({ summary }, name))
+    return missing === undefined ? undefined : `does not run the ${missing}, which it depends on`
   },
   ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,

@@ -12,6 +12,7 @@ import type { AppliedPolicy } from '../placement-policies/applied-policy.ts'
 import { spreadState } from '../placement-policies/spread.ts'
 import { filtersOfHints } from '../servers/boot/hints.ts'
 import { CELL_FILTERS, type CellHints, type CellRequest } from './cell-filters.ts'
+import { usualFiltersFor } from './host-filters.ts'
 import { networkSpans } from './tunnels.ts'
 
 /** What of a server decides where it can go. */
@@ -60,7 +61,10 @@ export async function cellRequest(
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     cellHints: required.cellHints,
     policy: required.policy,
-    hostFilters: filtersOfHints(required.hints, cells),
+    hostFilters: [
+      ...filtersOfHints(required.hints, cells),
+      ...usualFiltersFor({ extraSpecs: flavor.extraSpecs, isBeside: sameHost !== undefined }),
+    ],
     tried: new Set(tried),
     withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),

@@ -36,6 +36,11 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   ['AliveFilter', cell('a', {}, { isReachable: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
   ['OptionalFilter', cell('a'), { hostFilters: ['SimpleCIDRAffinityFilter'] }],
+  [
+    'OptionalFilter',
+    cell('a', { filtersLeftOut: ['SameHostFilter'] }),
+    { hostFilters: ['SameHostFilter'] },
+  ],
   ['TargetCellFilter', cell('a'), { cellHints: { targetCell: 'b' } }],
   ['DifferentCellFilter', cell('a'), { cellHints: { differentCells: ['b', 'a'] } }],
   ['SameHostFilter', cell('a'), { withServers: new Set(['b']) }],

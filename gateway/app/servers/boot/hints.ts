@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Cell } from '../../../cell-client/cell.ts'
 import { serversOfProject } from '../../../db/known-servers.ts'
+import { runsHostFilter } from '../../cells/host-filters.ts'
 import type { Requester } from '../../requester.ts'
 import type { SchedulerHints } from './requested-properties.ts'
 import type { ServerRequest } from './server-request.ts'
@@ -64,16 +65,21 @@ export function cellHints(
   }
 }
 
-/** Hints that promise something about where a server runs, and the filter of hosts that keeps the promise where a cell's operator named it. */
+/** Hints that promise something about where a server runs, and the filter of hosts that keeps the promise where it runs. */
 const FILTER_OF_HINT = {
   build_near_host_ip: 'SimpleCIDRAffinityFilter',
   query: 'JsonFilter',
+} as const
+/** The same of hints that name servers, and mean nothing where these are none. */
+const FILTER_OF_NEIGHBOURS = {
+  same_host: 'SameHostFilter',
+  different_host: 'DifferentHostFilter',
 } as const
 
 type Filtering = Pick<Cell, 'summary'>
 
 const runs = (cells: readonly Filtering[], filter: string) =>
-  cells.some(({ summary }) => summary?.optionalFilters?.includes(filter))
+  cells.some((cell) => runsHostFilter(cell, filter))
 
 /**
  * The optional filters of hosts that a cell must run for these hints. A server of before such a hint was refused may have a
@@ -95,17 +101,24 @@ export function refuseUnheededHints(
   cells: readonly Filtering[],
 ): void {
   for (const [hint, filter] of Object.entries(FILTER_OF_HINT)) {
-    if (hints[hint] !== undefined && !runs(cells, filter))
-      throw new Failure(
-        'invalid',
-        `Scheduler hint '${hint}' is not supported: no cell runs the ${filter}.`,
-      )
+    if (hints[hint] !== undefined && !runs(cells, filter)) throw unsupported(hint, filter)
+  }
+  for (const [hint, filter] of Object.entries(FILTER_OF_NEIGHBOURS)) {
+    if (texts(hints[hint]).length > 0 && cells.length > 0 && !runs(cells, filter))
+      throw unsupported(hint, filter)
   }
   if (hints['cidr'] !== undefined && hints['build_near_host_ip'] === undefined)
     throw new Failure(
       'invalid',
       "Scheduler hint 'cidr' has no effect by itself: it is the network of 'build_near_host_ip'.",
     )
+}
+
+function unsupported(hint: string, filter: string): Failure {
+  return new Failure(
+    'invalid',
+    `Scheduler hint '${hint}' is not supported: no cell runs the ${filter}.`,
+  )
 }
 
 function texts(hint: unknown): string[] {
