@@ -31,6 +31,27 @@ test('a host may have 50 instances, or the number of the setting, which is at le
     expect(() => maxWith(value)).toThrow(`CELL_MAX_INSTANCES_PER_HOST: ${value} is not an integer`)
 })
 
+test('the namespace of image properties that keep servers on hosts ends with its separator', () => {
+  const prefixOf = (namespace: string, separator = '') =>
+    configWith({
+      CELL_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_NAMESPACE: namespace,
+      CELL_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_SEPARATOR: separator,
+    }).filterSettings.imagePropertiesPrefix
+
+  expect([prefixOf(''), prefixOf('os'), prefixOf('os', '_'), prefixOf('', '_')]).toEqual([
+    '',
+    'os.',
+    'os_',
+    '',
+  ])
+})
+
+test('a weight for moves between cells is refused with the reason', () => {
+  expect(() => configWith({ CELL_WEIGHT_CROSS_CELL_MOVE: '1' })).toThrow(
+    'CELL_WEIGHT_CROSS_CELL_MOVE: a cell chooses among its own hosts alone',
+  )
+})
+
 test('an image cache needs gateways to fetch from', () => {
   const folder = { CELL_IMAGE_CACHE_DIRECTORY: '/var/cache/weir' }
   expect(() => configWith(folder)).toThrow('CELL_IMAGE_URL is not set')

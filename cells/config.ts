@@ -124,6 +124,7 @@ export function configFromEnv(env: Env): CellConfig {
       isolatedHosts: read.list('ISOLATED_HOSTS'),
       isolatedImages: read.list('ISOLATED_IMAGES'),
       areIsolatedHostsRestricted: read.boolean('RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES', true),
+      imagePropertiesPrefix: imagePropertiesPrefixFrom(read),
       metrics: Object.keys(weigherSettings.metricWeights),
     },
     weights: weightsFrom(read),
@@ -179,7 +180,19 @@ function readOvn(read: EnvReader): OvnSettings | undefined {
   return { northbound, southbound, tls: { caFile, certificateFile, keyFile } }
 }
 
+/** As in Nova, keys of the namespace are compared whole, with it. */
+function imagePropertiesPrefixFrom(read: EnvReader): string {
+  const namespace = read.optionalText('AGGREGATE_IMAGE_PROPERTIES_ISOLATION_NAMESPACE')
+  const separator = read.text('AGGREGATE_IMAGE_PROPERTIES_ISOLATION_SEPARATOR', '.')
+  return namespace === undefined ? '' : `${namespace}${separator}`
+}
+
 function weightsFrom(read: EnvReader): Readonly<Record<string, number>> {
+  // Nova's CrossCellWeigher.
+  read.refuse(
+    'WEIGHT_CROSS_CELL_MOVE',
+    'a cell chooses among its own hosts alone, and a server changes its cell only if that is asked for, so there is nothing to weigh: leave it out',
+  )
   return Object.fromEntries(
     WEIGHERS.map(({ name }) => [
       name,

@@ -131,6 +131,11 @@ export class EnvReader {
     return raw === undefined ? undefined : this.#checkedUrls(name, schemes, raw)
   }
 
+  /** A setting that others know and that can have no effect: it is a problem, with the reason and what to do. */
+  refuse(name: string, reason: string): void {
+    if (this.#raw(name) !== undefined) this.#problems.push(`${this.#prefix}${name}: ${reason}`)
+  }
+
   /** Throws one error naming every problem met, unknown variables of our prefix included. */
   finish(): void {
     const unknown = Object.keys(this.#env).filter(

@@ -12,6 +12,8 @@ export interface FilterSettings {
   readonly isolatedImages: readonly string[]
   /** True: isolated hosts take no other images. */
   readonly areIsolatedHostsRestricted: boolean
+  /** With what the keys of aggregates begin that AggregateImagePropertiesIsolation looks at; empty: any key. */
+  readonly imagePropertiesPrefix: string
   /** The names of the metrics that hosts are weighed by. */
   readonly metrics: readonly string[]
 }

@@ -67,6 +67,16 @@ export const FILTERS: readonly Filter[] = [
   aggregateImagePropertiesIsolation,
 ]
 
+/** Nova's names of filters that are others here, which always heed what aggregates say; of one that refuses no host, none. */
+export const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  AggregateRamFilter: ['RamFilter'],
+  AggregateCoreFilter: ['CoreFilter'],
+  AggregateDiskFilter: ['DiskFilter'],
+  AggregateNumInstancesFilter: ['NumInstancesFilter'],
+  AggregateIoOpsFilter: ['IoOpsFilter'],
+  AllHostsFilter: [],
+}
+
 /** The names of those that run unless configured otherwise. */
 export const DEFAULT_FILTERS: readonly string[] = FILTERS.filter(
   ({ runs }) => runs !== 'named',

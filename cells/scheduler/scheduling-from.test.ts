@@ -90,6 +90,34 @@ describe('where an operator names few filters', () => {
   })
 })
 
+test.each([
+  ['AggregateRamFilter', ['RamFilter']],
+  ['AggregateCoreFilter', ['CoreFilter']],
+  ['AggregateDiskFilter', ['DiskFilter']],
+  ['AggregateNumInstancesFilter', ['NumInstancesFilter']],
+  ['AggregateIoOpsFilter', ['IoOpsFilter']],
+  ['AllHostsFilter', []],
+])("Nova's name %s stands for %j", (name, expected) => {
+  const names = (...filters: readonly string[]) =>
+    chosen(filters).filters.map((filter) => filter.name)
+
+  expect(names(name)).toEqual(names(...expected))
+  expect(names(name, ...expected)).toEqual(names(...expected))
+})
+
+test('what aggregates say counts by either name of a filter', () => {
+  const aggregates = [
+    { id: 1, metadata: { max_instances_per_host: '1', max_io_ops_per_host: '1' } },
+  ]
+  const host = hostState('a', { aggregates, instances: 1, ioOps: 1 })
+  const refusing = (name: string) =>
+    selectHosts(new HostTable([host]), placementRequest(), chosen([name])).hosts.length === 0
+
+  for (const name of ['NumInstancesFilter', 'IoOpsFilter'])
+    expect([refusing(name), refusing(`Aggregate${name}`)]).toEqual([true, true])
+  expect(asksForIoOps(chosen(['AggregateIoOpsFilter']))).toBe(true)
+})
+
 describe('the most instances of a host', () => {
   const both = chosen(['RamFilter', 'BackendInstancesFilter', 'NumInstancesFilter'])
 

@@ -1,5 +1,5 @@
 import type { Filter, FilterSettings, KindFilter } from './filter.ts'
-import { FILTERS } from './filters.ts'
+import { FILTERS, OTHER_NAMES } from './filters.ts'
 import { type Scheduling, type SchedulingPolicy, weighersOf } from './policy.ts'
 import type { WeigherSettings } from './weigher.ts'
 import { WEIGHERS } from './weighers.ts'
@@ -36,7 +36,10 @@ export function filtersLeftOut({ filters }: Pick<Scheduling, 'filters'>): readon
 
 /** Those that run always or are named, and in place of usual ones that are left out what refuses the requests that depend on them. */
 function filtersFrom(names: readonly string[]): readonly Filter[] {
-  const chosen = new Set(names.map((name) => named(FILTERS, name, 'filter')))
+  const known = names.flatMap((name) =>
+    Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name]! : name,
+  )
+  const chosen = new Set(known.map((name) => named(FILTERS, name, 'filter')))
   const unnamed = FILTERS.filter((filter) => filter.runs === undefined && !chosen.has(filter))
   return [...unnamed, ...chosen, ...leftOutOf(chosen).map(refusing)]
 }

@@ -11,6 +11,7 @@ export const FILTER_SETTINGS: FilterSettings = {
   isolatedHosts: [],
   isolatedImages: [],
   areIsolatedHostsRestricted: true,
+  imagePropertiesPrefix: '',
   metrics: [],
 }
 

@@ -6,6 +6,17 @@ import { aggregateImagePropertiesIsolation, isolatedHostsFilter } from './isolat
 const within = (...all: readonly Record<string, string>[]) =>
   hostState('a', { aggregates: all.map((metadata, id) => ({ id, metadata })) })
 
+const imageRefusal = (
+  imagePropertiesPrefix: string,
+  properties: Record<string, string>,
+  ...all: readonly Record<string, string>[]
+) =>
+  aggregateImagePropertiesIsolation.refuse(
+    within(...all),
+    placementRequest({ image: { diskFormat: 'raw', properties } }),
+    { ...FILTER_SETTINGS, imagePropertiesPrefix },
+  )
+
 test('AggregateTypeAffinityFilter keeps hosts for the flavors that their aggregates name', () => {
   const refusal = (...all: readonly Record<string, string>[]) =>
     aggregateTypeAffinityFilter.refuse(
@@ -23,11 +34,7 @@ test('AggregateTypeAffinityFilter keeps hosts for the flavors that their aggrega
 
 test('AggregateImagePropertiesIsolation compares the properties that image and aggregates both have', () => {
   const refusal = (properties: Record<string, string>, ...all: readonly Record<string, string>[]) =>
-    aggregateImagePropertiesIsolation.refuse(
-      within(...all),
-      placementRequest({ image: { diskFormat: 'raw', properties } }),
-      FILTER_SETTINGS,
-    )
+    imageRefusal('', properties, ...all)
   const windows = { os_distro: 'windows' }
 
   expect(refusal(windows)).toBeUndefined()
@@ -39,6 +46,16 @@ test('AggregateImagePropertiesIsolation compares the properties that image and a
     'is in aggregates where os_distro is debian',
   )
   expect(refusal(windows, { constructor: 'x' })).toBeUndefined()
+})
+
+test('AggregateImagePropertiesIsolation looks only at keys of its namespace, if it has one', () => {
+  const windows = { os_distro: 'windows', 'os.distro': 'windows' }
+
+  expect(imageRefusal('os.', windows, { os_distro: 'debian' })).toBeUndefined()
+  expect(imageRefusal('os.', windows, { 'os.distro': 'windows' })).toBeUndefined()
+  expect(imageRefusal('os.', windows, { os_distro: 'x', 'os.distro': 'debian' })).toBe(
+    'is in aggregates where os.distro is debian',
+  )
 })
 
 describe('IsolatedHostsFilter', () => {

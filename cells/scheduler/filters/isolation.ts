@@ -7,8 +7,9 @@ export const aggregateImagePropertiesIsolation: KindFilter = {
   by: 'kind',
   runs: 'named',
   runsOnRebuild: true,
-  refuse: ({ aggregates }, { image: { properties } }) => {
+  refuse: ({ aggregates }, { image: { properties } }, { imagePropertiesPrefix }) => {
     for (const key of new Set(aggregates.flatMap(({ metadata }) => Object.keys(metadata)))) {
+      if (!key.startsWith(imagePropertiesPrefix)) continue
       const own = Object.hasOwn(properties, key) ? properties[key]! : ''
       if (own === '') continue
       const allowed = aggregateValues(aggregates, key)

@@ -255,7 +255,7 @@ const DEFINED: readonly BuiltIn[] = [
     name: 'OS::Compute::AggregateNumInstancesFilter',
     displayName: 'Servers per host',
     description:
-      'How many servers the hosts of an aggregate take. Heeded by cells that run the NumInstancesFilter.',
+      'How many servers the hosts of an aggregate take. Heeded by cells that run the NumInstancesFilter or the AggregateNumInstancesFilter.',
     on: [{ name: AGGREGATE }],
     properties: {
       max_instances_per_host: whole(
@@ -281,7 +281,7 @@ const DEFINED: readonly BuiltIn[] = [
     name: 'OS::Compute::AggregateIoOpsFilter',
     displayName: 'Work per host',
     description:
-      'How many servers of a host may be built or changed at once. Heeded by cells that run the IoOpsFilter.',
+      'How many servers of a host may be built or changed at once. Heeded by cells that run the IoOpsFilter or the AggregateIoOpsFilter.',
     on: [{ name: AGGREGATE }],
     properties: {
       max_io_ops_per_host: whole(
