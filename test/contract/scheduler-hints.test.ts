@@ -8,9 +8,11 @@ import type { PlacementRequest } from '#cells/scheduler/placement-request.ts'
 import { FILTER_SETTINGS, hostState, placementRequest } from '#cells/scheduler/testing.ts'
 import { CELL_FILTERS } from '#gateway/app/cells/cell-filters.ts'
 import { filtersOfHints, refuseUnheededHints } from '#gateway/app/servers/boot/hints.ts'
+import { passedHints } from '#gateway/app/servers/edit/server-remarks.ts'
 
 // Goal: no scheduler hint that Nova publishes is accepted without effect. Each one excludes some hosts or cells, and one that depends
-// on a filter which no cell runs is refused.
+// on a filter which no cell runs is refused. Others are taken as in Nova, where an operator's own filters read them: those of a cloud
+// below may, and the gateway cannot know.
 
 /** nova/api/openstack/compute/schemas/servers.py, `_hints`. */
 const PUBLISHED = [
@@ -90,6 +92,13 @@ test.each([
   // It has no effect anywhere.
   refusing([], cell(filter)).not.toThrow()
   refusing(['x']).not.toThrow()
+})
+
+test('hints that Nova does not publish go on to a cell, whose cloud may have filters of its own', () => {
+  const hints = { rack: 7, near: ['a', 'b'], same_host: 'x', policy: 'y', _nova_check_type: ['z'] }
+
+  expect(() => refuseUnheededHints(hints, [])).not.toThrow()
+  expect(passedHints(hints)).toEqual({ rack: ['7'], near: ['a', 'b'] })
 })
 
 test('a server that has a query from before it was refused may go to any cell, and where some heed it, to those alone', () => {
