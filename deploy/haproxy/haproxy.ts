@@ -112,7 +112,7 @@ frontend weir
   use_backend gateways-unchecked if { nbsrv(gateways) eq 0 }
   use_backend gateways-once if METH_POST !${IS_BOOT}
   use_backend gateways-once if { method PATCH }
-  use_backend gateways-once if { method PUT } { path_reg ${PUT_ACTS} }
+  use_backend gateways-once if { method PUT } { path_reg ${PUT_ACTS.source.replaceAll('\\/', '/')} }
   default_backend gateways
 
 `

@@ -11,11 +11,9 @@ interface Progress {
 
 const current = new AsyncLocalStorage<Progress>()
 
-const IS_ACT = new RegExp(PUT_ACTS)
-
 /** True where a repeat of the request changes nothing more. */
 export function isIdempotent(method: string, path: string): boolean {
-  return method === 'GET' || method === 'HEAD' || (method === 'PUT' && !IS_ACT.test(path))
+  return method === 'GET' || method === 'HEAD' || (method === 'PUT' && !PUT_ACTS.test(path))
 }
 
 /** Does the work of a request; `mayRepeat` tells whether another gateway may then do it again from its start. */
