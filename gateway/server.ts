@@ -59,9 +59,9 @@ export function createServer(
 }
 
 const NOT_FOUND = new HttpRefusal(404, 'There is nothing at this path with this method.')
-const READ_ONLY = new HttpRefusal(
+const KEPT_BY_CELLS = new HttpRefusal(
   405,
-  'Placement is read-only here: cells keep their providers, inventories and allocations themselves.',
+  'This cannot be written: cells keep their providers, inventories and allocations themselves. Administrators write the traits of hosts.',
 )
 
 function refusalOf(
@@ -69,7 +69,7 @@ function refusalOf(
   { name }: ServiceApi,
   method: string,
 ): HttpRefusal {
-  if (name === 'placement' && method !== 'GET') return READ_ONLY
+  if (name === 'placement' && method !== 'GET') return KEPT_BY_CELLS
   if (name !== 'identity' || externalIdentity === undefined) return NOT_FOUND
   return new HttpRefusal(404, `Identity is not served here: ask ${externalIdentity.url}.`)
 }

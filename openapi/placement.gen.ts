@@ -151,9 +151,14 @@ export interface paths {
         };
         /** The traits of a host. */
         readonly get: operations["listProviderTraits"];
-        readonly put?: never;
+        /**
+         * Gives a host these traits besides those that its driver finds.
+         * @description The host has no others afterwards, except those that its driver finds, which it keeps whether they are named or not. Only custom traits can be given, and only to hosts, not to what is below them; not to hosts that consist of machines or are another cloud, where they would have no effect.
+         */
+        readonly put: operations["setProviderTraits"];
         readonly post?: never;
-        readonly delete?: never;
+        /** Takes from a host all traits that its driver does not find. */
+        readonly delete: operations["deleteProviderTraits"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -243,7 +248,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The traits of at least one host. */
+        /** The traits of hosts, and those that administrators made. */
         readonly get: operations["listTraits"];
         readonly put?: never;
         readonly post?: never;
@@ -262,11 +267,16 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Whether at least one host has this trait. */
+        /** Whether there is this trait. */
         readonly get: operations["checkTrait"];
-        readonly put?: never;
+        /**
+         * Makes a custom trait, which can be given to hosts.
+         * @description Its name begins with `CUSTOM_` and has letters from A to Z, digits and `_`.
+         */
+        readonly put: operations["createTrait"];
         readonly post?: never;
-        readonly delete?: never;
+        /** Deletes a custom trait that no host has. */
+        readonly delete: operations["deleteTrait"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -352,6 +362,13 @@ export interface components {
         };
     };
     responses: {
+        /** @description The request was carried out. */
+        readonly Done: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description The request failed. */
         readonly Fault: {
             headers: {
@@ -387,6 +404,7 @@ export type Links = components['schemas']['Links'];
 export type Provider = components['schemas']['Provider'];
 export type Inventory = components['schemas']['Inventory'];
 export type InventoryOfClass = components['schemas']['InventoryOfClass'];
+export type ResponseDone = components['responses']['Done'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterProviderId = components['parameters']['providerId'];
 export type ParameterRequired = components['parameters']['required'];
@@ -634,6 +652,64 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly setProviderTraits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host, or of a provider below it. */
+                readonly uuid: components["parameters"]["providerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly traits: readonly string[];
+                    readonly resource_provider_generation: components["schemas"]["Generation"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The names of the traits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly traits: readonly string[];
+                        readonly resource_provider_generation: components["schemas"]["Generation"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProviderTraits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host, or of a provider below it. */
+                readonly uuid: components["parameters"]["providerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listProviderAllocations: {
         readonly parameters: {
             readonly query?: never;
@@ -861,6 +937,59 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createTrait: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It was made. */
+            readonly 201: {
+                headers: {
+                    /** @description The trait. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There was such a trait already. */
+            readonly 204: {
+                headers: {
+                    /** @description The trait. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTrait: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listResourceClasses: {

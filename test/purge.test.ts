@@ -68,6 +68,8 @@ const KEPT: Readonly<Record<string, string>> = {
   known_site: 'one row',
   cell_mappings: BY_OPERATORS,
   placement_policies: BY_OPERATORS,
+  custom_traits: BY_OPERATORS,
+  provider_settings: 'one row per host that was given traits: they go when the host is forgotten',
   server_replicas: 'one row per protected server and cell: they go when the cell has let go',
   cell_accounts: 'one row per cell that ever was',
   bus_keys: 'one row per join of a cell or host',

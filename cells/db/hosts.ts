@@ -2,8 +2,9 @@ import { and, asc, eq, gt, inArray, isNotNull, type SQL, sql } from 'drizzle-orm
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
+import type { Inventory } from '#openapi/wire/host.ts'
 import type { HostNetwork } from '#openapi/wire/host-network.ts'
+import type { HostAggregate, ProviderSettings } from '#openapi/wire/provider.ts'
 import type { Host, Provider, TriedFenceDevice } from '../hosts/host.ts'
 import { hosts } from './schema/hosts.ts'
 import { customResources, resourceProviders } from './schema/placement.ts'
@@ -202,6 +203,7 @@ function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isAuthoritative'> {
     fencedAt: fencedAt === null ? null : new Date(fencedAt),
     capabilities: [...host.capabilities],
     aggregates: [...host.aggregates],
+    settings: host.settings ?? sql`null`,
     inventory: host.inventory ?? sql`null`,
     network: host.network ?? sql`null`,
     fenceDevice: host.fenceDevice ?? sql`null`,
@@ -219,6 +221,7 @@ function fromRow(
     id: hostId as HostId,
     capabilities: row.capabilities as string[],
     aggregates: row.aggregates as HostAggregate[],
+    settings: row.settings as ProviderSettings | null,
     inventory: row.inventory as Inventory | null,
     network: row.network as HostNetwork | null,
     fenceDevice: row.fenceDevice as TriedFenceDevice | null,

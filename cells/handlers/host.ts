@@ -52,6 +52,7 @@ export async function hostForget(
       fencedAt: null,
       fenceProblem: null,
       aggregates: [],
+      settings: null,
       provider: null,
       isDeleted: true,
     }),
@@ -79,6 +80,19 @@ export async function hostSetAggregates(
       return { ...seen, aggregates, zone, provider }
     },
     (tx, changed) => putOffer(tx, changed, ratios),
+  )
+  await conductor.hosts.refresh()
+  notifySiblings(conductor)
+  return hostView(host, conductor.ratios)
+}
+
+/** Afterwards the host has the traits that administrators gave it, and no others besides those of its driver. */
+export async function hostSetProvider(
+  { conductor }: Cell,
+  { hostId, settings }: CellAsk<'host.set-provider'>,
+): Promise<CellAnswer<'host.set-provider'>> {
+  const host = await changeHost(conductor, hostId as HostId, (seen) =>
+    isDeepStrictEqual(seen.settings, settings) ? seen : { ...seen, settings },
   )
   await conductor.hosts.refresh()
   notifySiblings(conductor)

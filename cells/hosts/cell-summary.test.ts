@@ -59,6 +59,23 @@ test('the summary says which filters run beyond the usual, and which of these do
   })
 })
 
+test('traits that administrators gave to hosts count as those that drivers find', () => {
+  const given = {
+    inventory: null,
+    settings: { traits: ['CUSTOM_FAST'] },
+    zone: '',
+    simulated: true,
+  }
+  const scheduling = {
+    filters: [],
+    filterSettings: FILTER_SETTINGS,
+    weighers: [],
+    weigherSettings: WEIGHER_SETTINGS,
+  }
+
+  expect(cellSummary([given, given], [], scheduling).traits).toEqual(['CUSTOM_FAST'])
+})
+
 test('a host that lacks a metric has nothing free while MetricsFilter runs', () => {
   const metrics = ['cpu.percent']
 

@@ -6,13 +6,13 @@ import { instancesAllowed, numInstancesFilter } from '../scheduler/filters/num-i
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
 import { filtersLeftOut } from '../scheduler/scheduling-from.ts'
-import type { Host } from './host.ts'
+import { type Host, traitsOf } from './host.ts'
 
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /** The summary by which gateways choose cells. Only hosts that could take a server now count as free. */
 export function cellSummary(
-  hosts: readonly Pick<Host, 'inventory' | 'zone' | 'simulated'>[],
+  hosts: readonly Pick<Host, 'inventory' | 'settings' | 'zone' | 'simulated'>[],
   states: readonly HostState[],
   scheduling: Scheduling,
 ): CellSummary {
@@ -32,7 +32,7 @@ export function cellSummary(
     hypervisorTypes: distinct(inventories.map(({ hypervisor }) => hypervisor.type)),
     architectures: distinct(inventories.map(({ architecture }) => architecture)),
     imageFormats: distinct(inventories.flatMap(({ imageFormats }) => imageFormats)),
-    traits: distinct(inventories.flatMap(({ traits }) => traits)),
+    traits: distinct(hosts.flatMap(traitsOf)),
     free: sum,
     largest,
     ...(custom && { largestCustom: custom }),

@@ -10,7 +10,7 @@ import { ioOpsByHost } from '../db/io-ops.ts'
 import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import { HostTable, type HostUsage } from '../scheduler/host-table.ts'
-import type { Host, Provider } from './host.ts'
+import { type Host, type Provider, traitsOf } from './host.ts'
 import { hostsAsRead } from './hosts-as-read.ts'
 
 export interface HostRegistryOptions {
@@ -276,7 +276,7 @@ export class HostRegistry {
       address: inventory.hypervisor.address ?? null,
       architecture: inventory.architecture,
       cpu: inventory.cpu,
-      traits: inventory.traits,
+      traits: traitsOf(host),
       machineTraits: inventory.machineTraits ?? null,
       isOfMachines: inventory.machines !== undefined,
       numa: inventory.numa ?? null,

@@ -1,6 +1,7 @@
 import type { HostId } from '#common/ids.ts'
-import type { HostAggregate, HostView, Inventory } from '#openapi/wire/host.ts'
+import type { HostView, Inventory } from '#openapi/wire/host.ts'
 import type { HostNetwork } from '#openapi/wire/host-network.ts'
+import type { HostAggregate, ProviderSettings } from '#openapi/wire/provider.ts'
 import { type AllocationRatios, ratiosOf } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 
@@ -13,6 +14,8 @@ export interface Host {
   readonly zone: string
   readonly ownZone: string
   readonly aggregates: readonly HostAggregate[]
+  /** Null: administrators decided nothing. */
+  readonly settings: ProviderSettings | null
   readonly driver: string
   readonly simulated: boolean
   readonly capabilities: readonly string[]
@@ -58,11 +61,16 @@ export interface Provider {
   readonly instances: number
 }
 
+/** Those that its driver finds, and those that administrators gave it. */
+export function traitsOf({ inventory, settings }: Pick<Host, 'inventory' | 'settings'>): string[] {
+  return [...new Set([...(inventory?.traits ?? []), ...(settings?.traits ?? [])])]
+}
+
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
-  const { id, provider, capabilities, aggregates, network, ...rest } = host
+  const { id, provider, capabilities, aggregates, settings, network, ...rest } = host
   const { fencedAt, fenceProblem, fenceDevice, ...shown } = rest
   const machines = host.inventory?.machines
   return {
@@ -76,6 +84,7 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
         ? NOTHING
         : { ...usedOf(provider, machines), instances: provider.instances },
     metadata: {},
+    ...(settings !== null && { settings }),
     ...(network !== null && { network }),
     ...(fencedAt !== null && { fencedAt }),
     ...(fenceProblem !== null && { fenceProblem }),

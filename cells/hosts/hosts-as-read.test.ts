@@ -18,6 +18,7 @@ const enabled: Host = {
   zone: 'nova',
   ownZone: 'nova',
   aggregates: [],
+  settings: null,
   driver: 'fake',
   simulated: true,
   capabilities: [],

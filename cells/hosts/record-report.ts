@@ -58,6 +58,7 @@ function afterReport(
     zone: zoneOf(ownZone, aggregates),
     ownZone,
     aggregates,
+    settings: seen?.settings ?? null,
     driver: report.driver,
     simulated: report.simulated,
     capabilities: report.capabilities,

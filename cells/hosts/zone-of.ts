@@ -1,4 +1,4 @@
-import type { HostAggregate } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 
 /** The zone of a host: the one an aggregate of its names, else its own. */
 export function zoneOf(ownZone: string, aggregates: readonly HostAggregate[]): string {

@@ -1,4 +1,5 @@
-import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
+import type { Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 import type { CountedResource, Resources } from './resources.ts'
 
 /** How much more than a host has is promised, per class of resource. */

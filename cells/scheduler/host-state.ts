@@ -1,6 +1,7 @@
 import type { HostId } from '#common/ids.ts'
 import type { NumaNode } from '#common/numa.ts'
-import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
+import type { Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** What hosts can have in common: those that differ in nothing of it are of one kind. */

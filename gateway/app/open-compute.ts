@@ -34,6 +34,7 @@ import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
 import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
 import { settleLosses } from './reconcilers/settle-losses.ts'
 import { syncAggregates } from './reconcilers/sync-aggregates.ts'
+import { syncProviders } from './reconcilers/sync-providers.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { pollAfterCommits, watchWork } from './reconcilers/watch-work.ts'
@@ -264,6 +265,7 @@ function reconcilersOf(
     recordUsage(compute),
     unreachableCells(compute),
     syncAggregates(compute),
+    syncProviders(compute),
     purgeOld(compute, retention),
   ]
 }

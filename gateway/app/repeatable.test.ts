@@ -12,6 +12,8 @@ test.each([
   ['PUT', '/v2.1/servers/1/os-volume_attachments/2', false],
   ['PUT', '/v2/images/1/file', false],
   ['PUT', '/v2/images/1/tags/file', true],
+  ['PUT', '/placement/resource_providers/1/traits', false],
+  ['PUT', '/placement/traits/CUSTOM_A', true],
   ['POST', '/v2.0/networks', false],
   ['PATCH', '/v2/images/1', false],
   ['DELETE', '/v2.1/servers/1', false],

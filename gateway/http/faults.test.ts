@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ERROR_KINDS, Failure } from '#common/errors.ts'
+import { PlacementFailure } from '../app/placement/placement-failure.ts'
 import { faultOf } from './faults.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
@@ -34,6 +35,19 @@ test.each([
   ['neutron', { NeutronError: { type: 'HTTPNotFound', message: 'Text.', detail: '' } }],
 ] as const)('%s has an envelope of its own', (style, expected) => {
   expect(JSON.parse(faultOf(new Failure('not-found', 'Text.'), style).body)).toEqual(expected)
+})
+
+test('Placement’s envelope has the code of a failure that has one', () => {
+  const code = 'placement.concurrent_update'
+  const named = faultOf(new PlacementFailure('conflict', code, 'Text.'), 'placement', 'req-1')
+  const error = { status: 409, title: 'Conflict', detail: 'Text.', request_id: 'req-1' }
+
+  expect(named.status).toBe(409)
+  expect(JSON.parse(named.body)).toEqual({ errors: [{ ...error, code }] })
+  const other = faultOf(new Failure('conflict', 'Text.'), 'placement', 'req-1')
+  expect(JSON.parse(other.body)).toEqual({
+    errors: [{ ...error, code: 'placement.undefined_code' }],
+  })
 })
 
 test.each([

@@ -4,6 +4,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
 import { NetworkFailure } from '../app/networks/network-failure.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
+import { PlacementFailure } from '../app/placement/placement-failure.ts'
 import { TooManyRequests } from '../app/request-limiter.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
@@ -88,7 +89,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
       style !== 'problem' && status === STATUS.unauthenticated
         ? unauthorized(message)
         : style === 'placement'
-          ? placementErrors(status, message, requestId)
+          ? placementErrors(error, status, message, requestId)
           : style === 'problem'
             ? problem(error, status, message, requestId)
             : envelope({
@@ -139,10 +140,14 @@ function neutronType(error: unknown, status: number): string {
   return NEUTRON_TYPES[status] ?? 'HTTPInternalServerError'
 }
 
-/** Codes tell conflicts of writes apart, of which there are none here. */
-function placementErrors(status: number, detail: string, requestId: string): object {
+function placementErrors(
+  error: unknown,
+  status: number,
+  detail: string,
+  requestId: string,
+): object {
   const title = STATUS_CODES[status] ?? 'Error'
-  const code = 'placement.undefined_code'
+  const code = error instanceof PlacementFailure ? error.code : 'placement.undefined_code'
   return { errors: [{ status, title, detail, code, request_id: requestId }] }
 }
 

@@ -5,7 +5,7 @@ import { VOLUME_SNAPSHOT_OPERATIONS } from './cell-volume-snapshot.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
-import { HostAggregate, HostView, UnmanagedGuest } from './host.ts'
+import { HostView, UnmanagedGuest } from './host.ts'
 import {
   FlavorSnapshot,
   ImageFile,
@@ -22,6 +22,7 @@ import {
 import { ServerLabels } from './labels.ts'
 import { MigrationView, MoveProgress } from './migration.ts'
 import { NetworkChanges, NetworkObjectRef } from './network.ts'
+import { HostAggregate, ProviderSettings } from './provider.ts'
 import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 import { SiteAnnouncement } from './site.ts'
 import { Trace } from './trace.ts'
@@ -188,6 +189,11 @@ export const CELL_OPERATIONS = {
   /** Afterwards the host is in these aggregates and in no other. */
   'host.set-aggregates': {
     ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
+    answer: HostView,
+  },
+  /** Afterwards the host is the resource provider that these settings make of what it reports. */
+  'host.set-provider': {
+    ask: Type.Object({ hostId: Uuid, settings: ProviderSettings }),
     answer: HostView,
   },
   /** Afterwards the cell's image cache has the image, or fetches it: asked again, it says so. */

@@ -9,6 +9,7 @@ import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
 import { HostNodes, NumaNode } from './numa.ts'
+import { HostAggregate, ProviderSettings } from './provider.ts'
 import { HostRouting, RoutingProblem } from './routing.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 import {
@@ -345,13 +346,6 @@ export const HOST_OPERATIONS = {
   },
 } as const
 
-/** An aggregate that a host is in. Its metadata may name the zone of its hosts (`availability_zone`). */
-export const HostAggregate = Type.Object({
-  id: Type.Integer({ minimum: 1 }),
-  metadata: Texts,
-})
-export type HostAggregate = Static<typeof HostAggregate>
-
 /** A host as its cell shows it; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
@@ -391,6 +385,8 @@ export const HostView = Type.Object({
   ownZone: Type.Optional(Type.String()),
   /** The aggregates of the host, as gateways have sent them to the cell; absent: none. */
   aggregates: Type.Optional(Type.Array(HostAggregate)),
+  /** As gateways have sent them to the cell; absent: none. The inventory is without them. */
+  settings: Type.Optional(ProviderSettings),
   isDeleted: Type.Boolean(),
   /** Absent: it is joined to no network engine, or its cell is of a release that did not say. */
   network: Type.Optional(HostNetwork),

@@ -37,6 +37,11 @@ describe('the tree of a host', () => {
 
     const traits = await numa.placement(`/resource_providers/${nodes[0]!.uuid}/traits`)
     expect(traits['traits']).toEqual(['HW_NUMA_ROOT'])
+    const given = { traits: ['HW_NUMA_ROOT'], resource_provider_generation: 1 }
+    const path = `/placement/resource_providers/${nodes[0]!.uuid}/traits`
+    const refused = await numa.admin.put<Loose>(path, given, { version: '1.39' })
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.body)).toContain(`provider ${root.uuid}`)
     const named = await numa.providers('?required=HW_NUMA_ROOT')
     expect(named.map(({ name }) => name)).toContain(`${host}_NUMA_1`)
     expect(named).toHaveLength(4)

@@ -319,7 +319,7 @@ test('an operation that a microversion lacks is not found, and an unknown microv
   expect(PLACEMENT_HISTORY).toHaveLength(40)
 })
 
-test('only administrators read, and no user writes', async () => {
+test('only administrators read, and no user writes what cells keep', async () => {
   const reads = ['/resource_providers', '/traits', '/resource_classes', `/allocations/${serverId}`]
   for (const path of reads) expect((await get(path, NEWEST, demo)).status, path).toBe(403)
   const put = await admin.put(`/placement/allocations/${serverId}`, {}, { version: NEWEST })
@@ -329,7 +329,7 @@ test('only administrators read, and no user writes', async () => {
       {
         status: 405,
         title: 'Method Not Allowed',
-        detail: expect.stringContaining('read-only') as string,
+        detail: expect.stringContaining('cells keep') as string,
       },
     ],
   })

@@ -269,6 +269,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'host.forget':
       case 'host.set-service':
       case 'host.set-aggregates':
+      case 'host.set-provider':
       case 'host.unmanaged-guests':
       case 'host.strangers':
         throw new Error('A scripted cell has no hosts')

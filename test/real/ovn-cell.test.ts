@@ -136,7 +136,8 @@ describe.skipIf(why !== undefined)(`the networks of a cell in OVN${why ? `: ${wh
 function sampleJoinedHost(): Host {
   return {
     ...{ id: newId<HostId>(), version: 1, name: 'joined', zone: 'nova', ownZone: 'nova' },
-    ...{ aggregates: [], driver: 'fake', simulated: true, capabilities: [], isUp: true },
+    ...{ aggregates: [], settings: null, driver: 'fake', simulated: true },
+    ...{ capabilities: [], isUp: true },
     ...{ down: null, isDisabled: false, disabledReason: null, isForcedDown: false },
     ...{ fencedAt: null, fenceProblem: null, fenceDevice: null },
     ...{ inventory: null, network: null, startedAt: 0, lastSeenAt: 0, provider: null },

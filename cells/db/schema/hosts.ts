@@ -14,6 +14,8 @@ export const hosts = mysqlTable(
     ownZone: text255('own_zone').notNull(),
     /** HostAggregate[], as a gateway last sent them. */
     aggregates: json('aggregates').notNull(),
+    /** ProviderSettings, as a gateway last sent them; null: none. */
+    settings: json('settings'),
     driver: token('driver').notNull(),
     simulated: boolean('simulated').notNull(),
     capabilities: json('capabilities').notNull(),

@@ -1,4 +1,4 @@
-import type { HostAggregate } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 import type { KindFilter } from '../filter.ts'
 import { aggregateValues } from './aggregate-values.ts'
 

@@ -1,4 +1,4 @@
-import type { HostAggregate } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 
 /** The words that a host's aggregates have under a key; a value with commas is several, as Nova reads words but not numbers. */
 export function aggregateValues(

@@ -2,23 +2,28 @@ import type { operations } from '#openapi/placement.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { listAllocationCandidates, showAllocations } from './allocations.ts'
 import {
+  deleteProviderTraits,
   listInventories,
   listProviderAggregates,
   listProviderAllocations,
   listProviders,
   listProviderTraits,
   listProviderUsages,
+  setProviderTraits,
   showInventory,
   showProvider,
 } from './providers.ts'
 import { listResourceClasses, showResourceClass } from './resource-classes.ts'
-import { checkTrait, listTraits } from './traits.ts'
+import { checkTrait, createTrait, deleteTrait, listTraits } from './traits.ts'
 import { listUsages } from './usages.ts'
 import { listVersions } from './versions.ts'
 
 /** A handler for every operation of openapi/placement.yaml. */
 export const placementHandlers: HandlerTable<operations> = {
   checkTrait,
+  createTrait,
+  deleteProviderTraits,
+  deleteTrait,
   listAllocationCandidates,
   listInventories,
   listProviderAggregates,
@@ -30,6 +35,7 @@ export const placementHandlers: HandlerTable<operations> = {
   listTraits,
   listUsages,
   listVersions,
+  setProviderTraits,
   showAllocations,
   showInventory,
   showProvider,

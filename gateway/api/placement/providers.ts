@@ -5,6 +5,8 @@ import {
   listProviders as list,
   providerInventory,
 } from '../../app/placement/list-providers.ts'
+import type { Provider } from '../../app/placement/provider.ts'
+import { setProviderTraits as setTraits } from '../../app/placement/provider-traits.ts'
 import type { Handler } from '../../http/operation.ts'
 import { providerAllocationsView } from '../../views/placement/allocations.ts'
 import { freshness } from '../../views/placement/freshness.ts'
@@ -47,9 +49,32 @@ export const listProviderTraits: Handler<operations['listProviderTraits']> = asy
   app,
   params,
 }) => {
-  const { traits, generation } = await findProvider(app.db, params.uuid)
-  const body = { traits, resource_provider_generation: generation }
-  return { body, headers: freshness(Date.now()) }
+  const provider = await findProvider(app.db, params.uuid)
+  return { body: traitsView(provider), headers: freshness(Date.now()) }
+}
+
+/** PUT /resource_providers/{uuid}/traits */
+export const setProviderTraits: Handler<operations['setProviderTraits']> = async ({
+  app,
+  params,
+  body,
+}) => {
+  const { traits, resource_provider_generation: generation } = body
+  const provider = await setTraits(app.compute, params.uuid, generation, traits)
+  return { body: traitsView(provider), headers: freshness(Date.now()) }
+}
+
+/** DELETE /resource_providers/{uuid}/traits */
+export const deleteProviderTraits: Handler<operations['deleteProviderTraits']> = async ({
+  app,
+  params,
+}) => {
+  await setTraits(app.compute, params.uuid, undefined, [])
+  return {}
+}
+
+function traitsView({ traits, generation }: Provider) {
+  return { traits, resource_provider_generation: generation }
 }
 
 /** GET /resource_providers/{uuid}/usages */

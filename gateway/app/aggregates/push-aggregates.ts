@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { workContext } from '#common/context.ts'
 import type { Executor } from '#common/db/database.ts'
-import { isFailure } from '#common/errors.ts'
-import type { HostAggregate } from '#openapi/wire/host.ts'
+import type { HostAggregate } from '#openapi/wire/provider.ts'
 import { listAggregates } from '../../db/aggregates.ts'
-import { applyHostViews } from '../../db/host-index.ts'
 import { type HostRecord, hostsByIds, listHosts } from '../../db/host-list.ts'
-import type { ComputeDeps } from '../compute.ts'
+import { changeInCell, type HostChangeDeps } from '../hosts/change-in-cell.ts'
 
-export type AggregateDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+export type AggregateDeps = HostChangeDeps
 
 /**
  * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. Cells
@@ -29,7 +27,11 @@ async function pushOwed(deps: AggregateDeps, hosts: readonly HostRecord[]): Prom
   for (const host of hosts) {
     const aggregates = wanted.get(host.view.hostId) ?? []
     if (isDeepStrictEqual(host.view.aggregates ?? [], aggregates)) continue
-    if (await pushTo(deps, host, aggregates)) pushed += 1
+    const ask = { hostId: host.view.hostId, aggregates }
+    const isPushed = await changeInCell(deps, host, (cell) =>
+      deps.askCell(cell, 'host.set-aggregates', ask, { work: workContext({}) }),
+    )
+    if (isPushed) pushed += 1
   }
   return pushed
 }
@@ -43,23 +45,4 @@ async function aggregatesByHost(db: Executor): Promise<ReadonlyMap<string, HostA
       byHost.set(hostId, [...known, { id, metadata: { ...metadata } }])
     }
   return byHost
-}
-
-/** False for a cell that cannot be asked now. */
-async function pushTo(
-  { db, cells, askCell }: AggregateDeps,
-  { cellId, view }: HostRecord,
-  aggregates: HostAggregate[],
-): Promise<boolean> {
-  const cell = cells.cell(cellId)
-  if (cell?.isReachable !== true) return false
-  try {
-    const ask = { hostId: view.hostId, aggregates }
-    const changed = await askCell(cell, 'host.set-aggregates', ask, { work: workContext({}) })
-    await db.transaction((tx) => applyHostViews(tx, cellId, [changed]))
-    return true
-  } catch (error) {
-    if (isFailure(error, 'unavailable', 'conflict', 'not-found')) return false
-    throw error
-  }
 }

@@ -7,6 +7,7 @@ import type { AskCell } from '../../cell-client/client.ts'
 import { deleteHostMemberships } from '../../db/aggregates.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { type HostRecord, hostsNamed, listHosts } from '../../db/host-list.ts'
+import { deleteProviderSettings } from '../../db/provider-settings.ts'
 import type { AllCells } from './host-state.ts'
 import { reachable } from './host-state.ts'
 import { type HostIds, hostOf } from './hypervisors.ts'
@@ -158,7 +159,7 @@ export async function setService(
 }
 
 /**
- * Afterwards the service's host is not there, nor in any aggregate, until its compute starts again. Throws `not-found`;
+ * Afterwards the service's host is not there, nor in any aggregate, nor given traits, until its compute starts again. Throws `not-found`;
  * `invalid` for an id of the wrong kind; `conflict` while servers are on the host; `unavailable` while the cell cannot be asked.
  */
 export async function deleteService(
@@ -179,6 +180,7 @@ export async function deleteService(
   const view = await askCell(cell, 'host.forget', { hostId }, { work })
   await db.transaction(async (tx) => {
     await deleteHostMemberships(tx, hostId)
+    await deleteProviderSettings(tx, hostId)
     await applyHostViews(tx, host.cellId, [view])
   })
 }

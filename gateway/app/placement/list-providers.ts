@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { listAggregates } from '../../db/aggregates.ts'
 import { findHost, listHosts } from '../../db/host-list.ts'
+import { findProviderSettings, listProviderSettings } from '../../db/provider-settings.ts'
 import {
   type ProvidedInventory,
   type Provider,
@@ -43,8 +44,12 @@ export async function listProviders(
 
 /** Of the hosts of all cells. */
 export async function providerTrees(db: Executor): Promise<readonly ProviderTree[]> {
-  const [hosts, aggregates] = await Promise.all([listHosts(db), listAggregates(db)])
-  return hosts.map((host) => providersOf(host, aggregates))
+  const [hosts, aggregates, decided] = await Promise.all([
+    listHosts(db),
+    listAggregates(db),
+    listProviderSettings(db),
+  ])
+  return hosts.map((host) => providersOf(host, aggregates, decided.get(host.view.hostId)))
 }
 
 /** Throws `not-found`. */
@@ -56,7 +61,8 @@ export async function findProvider(db: Executor, id: string): Promise<Provider> 
 export async function findTree(db: Executor, id: string): Promise<ProviderTree> {
   if (isUuid(id)) {
     const host = await findHost(db, id)
-    if (host !== undefined) return providersOf(host, await listAggregates(db))
+    if (host !== undefined)
+      return providersOf(host, await listAggregates(db), await findProviderSettings(db, id))
     const tree = treesWith(await providerTrees(db), id)[0]
     if (tree !== undefined) return tree
   }

@@ -3,6 +3,7 @@ import { stepOf } from '#common/hardware-resources.ts'
 import { PROVIDED_CLASSES } from '#common/resource-classes.ts'
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
+import { type DecidedProvider, NOTHING_DECIDED } from '../../db/provider-settings.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
 import { reservedOf } from '../hosts/reserved.ts'
 import { NODE_TRAIT, providingNodes } from './numa-nodes.ts'
@@ -50,10 +51,17 @@ export type ProviderTree = readonly [root: Provider, ...parts: Provider[]]
 /** Nova's compute manager keeps this trait on hosts that are disabled, so that nothing is placed on them. */
 export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
 
-/** The host with its parts, the host first. Its cell counts as an aggregate: hosts of one cell share a scheduler. */
-export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]): ProviderTree {
+/**
+ * The host with its parts, the host first. Its cell counts as an aggregate: hosts of one cell share a scheduler. `decided`
+ * is shown also while the cell does not know it yet.
+ */
+export function providersOf(
+  host: HostRecord,
+  aggregates: readonly Aggregate[],
+  decided: DecidedProvider = NOTHING_DECIDED,
+): ProviderTree {
   const { view, cellId } = host
-  const traits = [...(view.inventory?.traits ?? []), ...(view.isDisabled ? [DISABLED_TRAIT] : [])]
+  const traits = new Set([...ownTraits(host), ...decided.settings.traits])
   const groups = aggregates.filter(({ hosts }) =>
     hosts.some(({ hostId }) => hostId === view.hostId),
   )
@@ -66,9 +74,9 @@ export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]):
     parentId: null,
     name,
     host: view.name,
-    generation: view.version,
+    generation: generationOf(host, decided),
     inventories: new Map(view.inventory === null ? [] : amountsOf(host, ofNodes)),
-    traits: traits.toSorted(),
+    traits: [...traits].toSorted(),
     aggregates: [cellId, ...groups.map(({ uuid }) => uuid)],
   }
   const parts = partsOf(view).map(({ resourceClass, inventory, hasTraits }) => ({
@@ -90,6 +98,16 @@ export function providersOf(host: HostRecord, aggregates: readonly Aggregate[]):
     numaNode: id,
   }))
   return [root, ...parts, ...below]
+}
+
+/** It grows with what the host reports, and with what administrators decide about it. */
+export function generationOf({ view }: HostRecord, { generation }: DecidedProvider): number {
+  return view.version + generation
+}
+
+/** Those that nobody gave to the host. */
+export function ownTraits({ view }: HostRecord): readonly string[] {
+  return [...(view.inventory?.traits ?? []), ...(view.isDisabled ? [DISABLED_TRAIT] : [])]
 }
 
 /** The same for the same part of the same host, in the form of a UUID of its own making (RFC 9562, version 8). */

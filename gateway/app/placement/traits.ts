@@ -1,6 +1,7 @@
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { listProviders } from './list-providers.ts'
+import { deleteCustomTrait, insertCustomTrait, listCustomTraits } from '../../db/custom-traits.ts'
+import { providerTrees } from './list-providers.ts'
 import { DISABLED_TRAIT } from './provider.ts'
 
 export interface TraitQuery {
@@ -8,22 +9,61 @@ export interface TraitQuery {
   readonly associated?: string
 }
 
-/** The traits of all hosts; every one is some host's, but for the one that says that a host is disabled. */
+/** The names of traits that administrators may make. */
+export const CUSTOM_TRAIT = /^CUSTOM_[A-Z0-9_]{1,248}$/
+
+/** The traits of all hosts, those that administrators made, and the one that says that a host is disabled. */
 export async function listTraits(db: Executor, query: TraitQuery): Promise<readonly string[]> {
   const isNamed = nameFilter(query.name)
   const associated = associatedOf(query.associated)
-  const providers = await listProviders(db, {})
-  const used = new Set(providers.flatMap(({ traits }) => traits))
-  const traits = [...new Set([...used, DISABLED_TRAIT])].toSorted()
+  const used = await traitsOfHosts(db)
+  const made = await listCustomTraits(db)
+  const traits = [...new Set([...used, ...made, DISABLED_TRAIT])].toSorted()
   return traits.filter(
     (name) => isNamed(name) && (associated === undefined || used.has(name) === associated),
   )
 }
 
-/** Throws `not-found` for a trait no host has. */
+/** Those that a host or a part of one has. */
+export async function traitsOfHosts(db: Executor): Promise<ReadonlySet<string>> {
+  return new Set((await providerTrees(db)).flat().flatMap(({ traits }) => traits))
+}
+
+/** Throws `not-found` for a trait that there is not. */
 export async function checkTrait(db: Executor, name: string): Promise<void> {
   if ((await listTraits(db, {})).includes(name)) return
-  throw new Failure('not-found', `No such trait(s): ${name}.`)
+  throw noTrait(name)
+}
+
+/** Afterwards there is the trait. False: there was already. Throws `invalid` for the name of a standard one. */
+export async function createTrait(db: Executor, name: string): Promise<boolean> {
+  if (!CUSTOM_TRAIT.test(name))
+    throw new Failure(
+      'invalid',
+      `No custom trait can have the name ${name}: it begins with CUSTOM_, has at most 255 characters, and consists of A to Z, 0 to 9 and _.`,
+    )
+  const isFound = (await traitsOfHosts(db)).has(name)
+  return (await insertCustomTrait(db, name)) && !isFound
+}
+
+/** Afterwards there is no such trait. Throws `not-found`, `invalid` for a standard one, `conflict` while a host has it. */
+export async function deleteTrait(db: Transactional, name: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const isMade = await deleteCustomTrait(tx, name)
+    const isUsed = (await traitsOfHosts(tx)).has(name)
+    if (!isMade && !isUsed && name !== DISABLED_TRAIT) throw noTrait(name)
+    if (!CUSTOM_TRAIT.test(name))
+      throw new Failure('invalid', `Trait ${name} is a standard trait, which cannot be deleted.`)
+    if (isUsed)
+      throw new Failure(
+        'conflict',
+        `Trait ${name} is in use by a resource provider. List those that have it: GET /placement/resource_providers?required=${name}`,
+      )
+  })
+}
+
+function noTrait(name: string): Failure {
+  return new Failure('not-found', `No such trait(s): ${name}.`)
 }
 
 function nameFilter(text: string | undefined): (name: string) => boolean {

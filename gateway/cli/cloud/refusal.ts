@@ -28,10 +28,18 @@ function messageIn(text: string): string | undefined {
     return undefined
   }
   if (typeof body !== 'object' || body === null) return undefined
-  if ('detail' in body && typeof body.detail === 'string') return body.detail
+  const detail = messageOf(body, 'detail')
+  if (detail !== undefined) return detail
   const [inner] = Object.values(body) as readonly unknown[]
-  const isEnvelope = typeof inner === 'object' && inner !== null && 'message' in inner
-  return isEnvelope ? String(inner.message) : undefined
+  // Placement's envelope is a list of errors.
+  if (Array.isArray(inner)) return messageOf(inner[0], 'detail')
+  return messageOf(inner, 'message')
+}
+
+function messageOf(part: unknown, name: string): string | undefined {
+  if (typeof part !== 'object' || part === null) return undefined
+  const text = (part as Readonly<Record<string, unknown>>)[name]
+  return typeof text === 'string' ? text : undefined
 }
 
 function advice(kind: ErrorKind): readonly string[] {

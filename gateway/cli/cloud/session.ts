@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { withoutTrailing } from '#common/without-trailing.ts'
 import type { paths as ComputePaths } from '#openapi/compute.gen.ts'
 import type { paths as FederationPaths } from '#openapi/federation.gen.ts'
+import type { paths as PlacementPaths } from '#openapi/placement.gen.ts'
 import type { Operator } from '../operator.ts'
 import { authRequest } from './auth-request.ts'
 import { type CloudConfig, type CloudOptions, cloudConfig } from './cloud-config.ts'
@@ -14,6 +15,8 @@ import { type Transport, transportTo } from './transport.ts'
 export interface Session {
   readonly federation: ServiceClient<FederationPaths>
   readonly compute: ServiceClient<ComputePaths>
+  /** Throws `not-found` where the catalog does not list it: few commands ask it. */
+  placement(): ServiceClient<PlacementPaths>
 }
 
 interface Service {
@@ -27,6 +30,7 @@ interface Service {
 
 /** All that is read of servers has this shape. */
 const COMPUTE_VERSION = '2.96'
+const PLACEMENT_VERSION = '1.39'
 
 /** Logs in to the selected cloud. Throws when there is none, when it refuses, and when it is not a Weir. */
 export async function openSession(operator: Operator, options: CloudOptions): Promise<Session> {
@@ -35,10 +39,13 @@ export async function openSession(operator: Operator, options: CloudOptions): Pr
   const { token, catalog } = await signIn(cloud, transport)
   const headers = { 'X-Auth-Token': token }
   const version = { 'OpenStack-API-Version': `compute ${COMPUTE_VERSION}` }
+  const ofPlacement = { 'OpenStack-API-Version': `placement ${PLACEMENT_VERSION}` }
   const endpoint = (type: string) => endpointOf(cloud, catalog, type)
   return {
     federation: new ServiceClient(endpoint('federation'), headers, transport),
     compute: new ServiceClient(endpoint('compute'), { ...headers, ...version }, transport),
+    placement: () =>
+      new ServiceClient(endpoint('placement'), { ...headers, ...ofPlacement }, transport),
   }
 }
 

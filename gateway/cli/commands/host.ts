@@ -6,6 +6,7 @@ import type { HostOptions } from '../hosts/hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import { count, seconds } from '../option-values.ts'
+import { addHostTraitCommands } from './host-trait.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'Manage hosts, on which servers run')
@@ -15,6 +16,7 @@ export function addHostCommands(program: Command, operator: Operator): void {
   addDraining(host, operator)
   addEvacuating(host, operator)
   addShuttingOut(host, operator)
+  addHostTraitCommands(host, operator)
 }
 
 function addReading(host: Command, operator: Operator): void {

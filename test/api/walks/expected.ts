@@ -31,6 +31,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [400, 'no zone has this name', 'federation explainPlacement'],
   [400, 'a text of the form of a key, and none', 'federation join'],
   [400, 'to no cell and no store', 'federation moveVolume'],
+  [400, 'the name of no custom trait', 'placement createTrait'],
   [
     401,
     'no such way to log in, and not the old password',

@@ -43,13 +43,14 @@ export function sampleFederation(cells: number, hostsPerCell: number): readonly 
 function sampleCell(nth: number, count: number): SampleCell {
   const name = `site-${String(nth + 1).padStart(3, '0')}`
   const views = Array.from({ length: count }, (_, host) => viewOf(name, nth, host))
+  const hosts = views.map((view) => ({ ...view, settings: null }))
   const { reserved, ageing } = TAINTS
   return {
     name,
     isEnabled: nth % 25 !== 11,
     labels: { region: REGIONS[nth % REGIONS.length]!, tier: nth % 4 === 0 ? 'gold' : 'standard' },
     taints: [...(nth % 12 === 3 ? [reserved] : []), ...(nth % 15 === 6 ? [ageing] : [])],
-    summary: { ...cellSummary(views, views.map(stateOf), SCHEDULING), stores: [] },
+    summary: { ...cellSummary(hosts, views.map(stateOf), SCHEDULING), stores: [] },
     hosts: views,
   }
 }
