@@ -61,7 +61,7 @@ export function createServer(
 const NOT_FOUND = new HttpRefusal(404, 'There is nothing at this path with this method.')
 const KEPT_BY_CELLS = new HttpRefusal(
   405,
-  'This cannot be written: cells keep their providers, inventories and allocations themselves. Administrators write the traits of hosts.',
+  'This cannot be written: cells keep their providers, inventories and allocations themselves. Administrators write the traits of hosts, and what these keep for themselves.',
 )
 
 function refusalOf(

@@ -70,7 +70,11 @@ export interface paths {
         };
         /** The inventory of a host. */
         readonly get: operations["listInventories"];
-        readonly put?: never;
+        /**
+         * Changes how much a host keeps for itself, of all its classes.
+         * @description Every class that the host has is to be named. Only `reserved` of VCPU, MEMORY_MB and DISK_GB can be changed; the host reports the rest.
+         */
+        readonly put: operations["updateInventories"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -91,7 +95,8 @@ export interface paths {
         };
         /** A host's inventory of one class. */
         readonly get: operations["showInventory"];
-        readonly put?: never;
+        /** Changes how much a host keeps for itself, of one class. */
+        readonly put: operations["updateInventory"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -360,6 +365,35 @@ export interface components {
             readonly allocation_ratio: number;
             readonly resource_provider_generation: components["schemas"]["Generation"];
         };
+        readonly WantedInventory: {
+            /** @description As it is. */
+            readonly total: number;
+            /** @description What servers do not get. Absent: nothing. */
+            readonly reserved?: number;
+            /** @description As it is. */
+            readonly min_unit?: number;
+            /** @description As it is. */
+            readonly max_unit?: number;
+            /** @description As it is. */
+            readonly step_size?: number;
+            /** @description As it is. */
+            readonly allocation_ratio?: number;
+        };
+        readonly WantedInventoryOfClass: {
+            /** @description As it is. */
+            readonly total: number;
+            /** @description What servers do not get. Absent: nothing. */
+            readonly reserved?: number;
+            /** @description As it is. */
+            readonly min_unit?: number;
+            /** @description As it is. */
+            readonly max_unit?: number;
+            /** @description As it is. */
+            readonly step_size?: number;
+            /** @description As it is. */
+            readonly allocation_ratio?: number;
+            readonly resource_provider_generation: components["schemas"]["Generation"];
+        };
     };
     responses: {
         /** @description The request was carried out. */
@@ -404,6 +438,8 @@ export type Links = components['schemas']['Links'];
 export type Provider = components['schemas']['Provider'];
 export type Inventory = components['schemas']['Inventory'];
 export type InventoryOfClass = components['schemas']['InventoryOfClass'];
+export type WantedInventory = components['schemas']['WantedInventory'];
+export type WantedInventoryOfClass = components['schemas']['WantedInventoryOfClass'];
 export type ResponseDone = components['responses']['Done'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterProviderId = components['parameters']['providerId'];
@@ -534,6 +570,48 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly updateInventories: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host, or of a provider below it. */
+                readonly uuid: components["parameters"]["providerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly inventories: {
+                        readonly [key: string]: components["schemas"]["WantedInventory"];
+                    };
+                    readonly resource_provider_generation: components["schemas"]["Generation"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The inventories of the provider, by resource class. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly inventories: {
+                            readonly [key: string]: components["schemas"]["Inventory"];
+                        };
+                        readonly resource_provider_generation: components["schemas"]["Generation"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly showInventory: {
         readonly parameters: {
             readonly query?: never;
@@ -560,6 +638,39 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateInventory: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host, or of a provider below it. */
+                readonly uuid: components["parameters"]["providerId"];
+                readonly resource_class: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WantedInventoryOfClass"];
+            };
+        };
+        readonly responses: {
+            /** @description The inventory of this resource class. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["InventoryOfClass"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listProviderUsages: {

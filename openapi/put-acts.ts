@@ -4,4 +4,4 @@
  * repeated. Its source is an expression of POSIX, too.
  */
 export const PUT_ACTS =
-  /\/(add|remove)_router_interface\/?$|\/os-volume_attachments\/[^/]+\/?$|\/images\/[^/]+\/(file|stage)\/?$|\/resource_providers\/[^/]+\/traits\/?$/
+  /\/(add|remove)_router_interface\/?$|\/os-volume_attachments\/[^/]+\/?$|\/images\/[^/]+\/(file|stage)\/?$|\/resource_providers\/[^/]+\/(traits|inventories(\/[^/]+)?)\/?$/

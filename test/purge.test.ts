@@ -69,7 +69,8 @@ const KEPT: Readonly<Record<string, string>> = {
   cell_mappings: BY_OPERATORS,
   placement_policies: BY_OPERATORS,
   custom_traits: BY_OPERATORS,
-  provider_settings: 'one row per host that was given traits: they go when the host is forgotten',
+  provider_settings:
+    'one row per host about which administrators decided: it goes when the host is forgotten',
   server_replicas: 'one row per protected server and cell: they go when the cell has let go',
   cell_accounts: 'one row per cell that ever was',
   bus_keys: 'one row per join of a cell or host',

@@ -74,10 +74,8 @@ export async function hostSetAggregates(
     hostId as HostId,
     (seen) => {
       if (isDeepStrictEqual(seen.aggregates, aggregates)) return seen
-      const { inventory, ownZone } = seen
-      const zone = zoneOf(ownZone, aggregates)
-      const provider = inventory && providerAfter(seen.provider, inventory, aggregates, ratios)
-      return { ...seen, aggregates, zone, provider }
+      const changed = { ...seen, aggregates, zone: zoneOf(seen.ownZone, aggregates) }
+      return { ...changed, provider: providerAfter(seen.provider, changed, ratios) }
     },
     (tx, changed) => putOffer(tx, changed, ratios),
   )
@@ -86,13 +84,24 @@ export async function hostSetAggregates(
   return hostView(host, conductor.ratios)
 }
 
-/** Afterwards the host has the traits that administrators gave it, and no others besides those of its driver. */
+/**
+ * Afterwards the host has the traits that administrators gave it, and no others besides those of its driver, and offers all
+ * but what they have it keep for itself.
+ */
 export async function hostSetProvider(
   { conductor }: Cell,
   { hostId, settings }: CellAsk<'host.set-provider'>,
 ): Promise<CellAnswer<'host.set-provider'>> {
-  const host = await changeHost(conductor, hostId as HostId, (seen) =>
-    isDeepStrictEqual(seen.settings, settings) ? seen : { ...seen, settings },
+  const { ratios } = conductor
+  const host = await changeHost(
+    conductor,
+    hostId as HostId,
+    (seen) => {
+      if (isDeepStrictEqual(seen.settings, settings)) return seen
+      const changed = { ...seen, settings }
+      return { ...changed, provider: providerAfter(seen.provider, changed, ratios) }
+    },
+    (tx, changed) => putOffer(tx, changed, ratios),
   )
   await conductor.hosts.refresh()
   notifySiblings(conductor)

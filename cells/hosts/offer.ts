@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { nodeClass, nodeShares } from '#common/numa-providers.ts'
+import { offeredInventory } from '#common/reserved.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
 import { putInventory } from '../placement/inventory.ts'
 import { type AllocationRatios, limitsOf, NO_OVERCOMMIT, ratiosOf } from '../placement/ratios.ts'
@@ -8,26 +9,38 @@ import type { Host, Provider } from './host.ts'
 
 const NONE: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** The provider as the host's inventory and aggregates make it: of a new generation exactly when what it offers has changed. */
+/** A host as far as it decides what it offers. */
+type Offering = Pick<Host, 'inventory' | 'aggregates' | 'settings'>
+
+/**
+ * The provider as the host's inventory, aggregates and settings make it: of a new generation exactly when what it offers has
+ * changed; null while it never reported.
+ */
 export function providerAfter(
   before: Provider | null,
-  inventory: Inventory,
-  aggregates: Host['aggregates'],
+  host: Offering,
   ratios: AllocationRatios,
-): Provider {
-  const limits = offerOf(inventory, ratiosOf({ inventory, aggregates }, ratios))
+): Provider | null {
+  const limits = limitsNow(host, ratios)
+  if (limits === null) return null
   if (before === null) return { generation: 1, limits, used: NONE, instances: 0 }
   return isSame(limits, before.limits)
     ? before
     : { ...before, limits, generation: before.generation + 1 }
 }
 
-/** Afterwards the host's provider offers what its inventory and aggregates make of it. */
+/** Afterwards the host's provider offers what its inventory, aggregates and settings make of it. */
 export async function putOffer(tx: Tx, host: Host, ratios: AllocationRatios): Promise<void> {
-  const { id: provider, name, inventory } = host
-  if (inventory === null) return
-  const total = offerOf(inventory, ratiosOf(host, ratios))
+  const { id: provider, name } = host
+  const total = limitsNow(host, ratios)
+  if (total === null) return
   await putInventory(tx, { provider, name, total, ratios: NO_OVERCOMMIT })
+}
+
+function limitsNow(host: Offering, ratios: AllocationRatios): Resources | null {
+  const { inventory, settings } = host
+  if (inventory === null) return null
+  return offerOf(offeredInventory({ inventory, settings }), ratiosOf(host, ratios))
 }
 
 /** The most that claims may take, of the host and of those of its NUMA nodes that are providers of their own. */

@@ -49,6 +49,7 @@ function afterReport(
   const inventory = report.inventory ?? seen?.inventory ?? null
   const ownZone = report.zone ?? zone
   const aggregates = seen?.aggregates ?? []
+  const settings = seen?.settings ?? null
   // A machine that was powered off has started again: nothing of before runs on it.
   const isBack = seen?.fencedAt != null && seen.startedAt !== report.startedAt
   const isForcedDown = seen?.isForcedDown === true && !isBack
@@ -58,7 +59,7 @@ function afterReport(
     zone: zoneOf(ownZone, aggregates),
     ownZone,
     aggregates,
-    settings: seen?.settings ?? null,
+    settings,
     driver: report.driver,
     simulated: report.simulated,
     capabilities: report.capabilities,
@@ -75,9 +76,10 @@ function afterReport(
     startedAt: report.startedAt,
     lastSeenAt: clock.now(),
     isDeleted: false,
-    provider:
-      inventory === null
-        ? null
-        : providerAfter(seen?.provider ?? null, inventory, aggregates, conductor.ratios),
+    provider: providerAfter(
+      seen?.provider ?? null,
+      { inventory, aggregates, settings },
+      conductor.ratios,
+    ),
   }
 }

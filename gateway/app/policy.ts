@@ -313,6 +313,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'placement:resource_providers:allocations:list': 'service-or-admin',
   'placement:resource_providers:inventories:list': 'service-or-admin',
   'placement:resource_providers:inventories:show': 'service-or-admin',
+  'placement:resource_providers:inventories:update': 'service-or-admin',
   'placement:resource_providers:list': 'service-or-admin',
   'placement:resource_providers:show': 'service-or-admin',
   'placement:resource_providers:traits:delete': 'service-or-admin',

@@ -13,6 +13,8 @@ test.each([
   ['PUT', '/v2/images/1/file', false],
   ['PUT', '/v2/images/1/tags/file', true],
   ['PUT', '/placement/resource_providers/1/traits', false],
+  ['PUT', '/placement/resource_providers/1/inventories', false],
+  ['PUT', '/placement/resource_providers/1/inventories/VCPU', false],
   ['PUT', '/placement/traits/CUSTOM_A', true],
   ['POST', '/v2.0/networks', false],
   ['PATCH', '/v2/images/1', false],

@@ -1,6 +1,6 @@
+import { reservedOf } from '#common/reserved.ts'
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
 import { hypervisorHostname } from '../app/hosts/hypervisors.ts'
-import { reservedOf } from '../app/hosts/reserved.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { HostedServer, HostRecord } from '../db/host-list.ts'
 import { isSince } from './since.ts'

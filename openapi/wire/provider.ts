@@ -12,5 +12,13 @@ export type HostAggregate = Static<typeof HostAggregate>
 export const ProviderSettings = Type.Object({
   /** Traits that it has besides those that its driver finds, in order. */
   traits: Type.Array(Type.String()),
+  /** How much it keeps for itself, instead of what it reports; absent: what it reports. */
+  reserved: Type.Optional(
+    Type.Object({
+      vcpus: Type.Optional(Type.Integer({ minimum: 0 })),
+      memoryMb: Type.Optional(Type.Integer({ minimum: 0 })),
+      diskGb: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
+  ),
 })
 export type ProviderSettings = Static<typeof ProviderSettings>

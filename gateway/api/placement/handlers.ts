@@ -2,15 +2,19 @@ import type { operations } from '#openapi/placement.gen.ts'
 import type { HandlerTable } from '../../http/operation.ts'
 import { listAllocationCandidates, showAllocations } from './allocations.ts'
 import {
-  deleteProviderTraits,
   listInventories,
+  showInventory,
+  updateInventories,
+  updateInventory,
+} from './inventories.ts'
+import {
+  deleteProviderTraits,
   listProviderAggregates,
   listProviderAllocations,
   listProviders,
   listProviderTraits,
   listProviderUsages,
   setProviderTraits,
-  showInventory,
   showProvider,
 } from './providers.ts'
 import { listResourceClasses, showResourceClass } from './resource-classes.ts'
@@ -40,4 +44,6 @@ export const placementHandlers: HandlerTable<operations> = {
   showInventory,
   showProvider,
   showResourceClass,
+  updateInventories,
+  updateInventory,
 }

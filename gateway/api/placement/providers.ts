@@ -1,29 +1,12 @@
 import type { operations } from '#openapi/placement.gen.ts'
 import { providerAllocations } from '../../app/placement/allocations.ts'
-import {
-  findProvider,
-  listProviders as list,
-  providerInventory,
-} from '../../app/placement/list-providers.ts'
+import { findProvider, listProviders as list } from '../../app/placement/list-providers.ts'
 import type { Provider } from '../../app/placement/provider.ts'
 import { setProviderTraits as setTraits } from '../../app/placement/provider-traits.ts'
 import type { Handler } from '../../http/operation.ts'
 import { providerAllocationsView } from '../../views/placement/allocations.ts'
 import { freshness } from '../../views/placement/freshness.ts'
-import {
-  inventoriesView,
-  inventoryView,
-  providerView,
-  usagesView,
-} from '../../views/placement/provider.ts'
-
-/** GET /resource_providers/{uuid}/inventories */
-export const listInventories: Handler<operations['listInventories']> = async ({ app, params }) => {
-  const provider = await findProvider(app.db, params.uuid)
-  const { generation } = provider
-  const body = { inventories: inventoriesView(provider), resource_provider_generation: generation }
-  return { body, headers: freshness(Date.now()) }
-}
+import { providerView, usagesView } from '../../views/placement/provider.ts'
 
 /** GET /resource_providers/{uuid}/aggregates */
 export const listProviderAggregates: Handler<operations['listProviderAggregates']> = async ({
@@ -97,15 +80,6 @@ export const listProviders: Handler<operations['listProviders']> = async ({
   const providers = await list(app.db, query)
   const views = providers.map((provider) => providerView(provider, context))
   return { body: { resource_providers: views }, headers: freshness(Date.now()) }
-}
-
-/** GET /resource_providers/{uuid}/inventories/{resource_class} */
-export const showInventory: Handler<operations['showInventory']> = async ({ app, params }) => {
-  const { uuid, resource_class: name } = params
-  const { provider, inventory } = await providerInventory(app.db, uuid, name)
-  const { generation } = provider
-  const body = { ...inventoryView(inventory), resource_provider_generation: generation }
-  return { body, headers: freshness(Date.now()) }
 }
 
 /** GET /resource_providers/{uuid} */

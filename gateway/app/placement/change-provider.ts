@@ -31,7 +31,7 @@ export async function changeProvider(
   if (root.id !== id)
     throw new Failure(
       'invalid',
-      `Resource provider ${id} is a part of host ${root.host}, and cells decide about these. Name the host itself, provider ${root.id}.`,
+      `Resource provider ${id} is a part of host ${root.host}, about which nothing can be decided. Name the host itself, provider ${root.id}.`,
     )
   await deps.db.transaction(async (tx) => {
     const decided = await lockProviderSettings(tx, id)

@@ -1,5 +1,6 @@
 import { stepOf } from '#common/hardware-resources.ts'
 import { nodeClass, nodeShares } from '#common/numa-providers.ts'
+import { offeredInventory } from '#common/reserved.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { ProvidedInventory } from './provider.ts'
 
@@ -16,8 +17,8 @@ const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb' } as const
 
 /** Those of a host that are providers of their own; empty for another, and while the host has never reported. */
 export function providingNodes(view: HostView): readonly ProvidingNode[] {
-  const { inventory, ratios } = view
-  const nodes = inventory === null ? [] : nodeShares(inventory)
+  const { inventory, settings = null, ratios } = view
+  const nodes = inventory === null ? [] : nodeShares(offeredInventory({ inventory, settings }))
   const offered = nodes.map(({ id, shared, exact }) => {
     const several = (['VCPU', 'MEMORY_MB'] as const).map((name) => {
       const { total, reserved } = shared[name]

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { stepOf } from '#common/hardware-resources.ts'
+import { reservedOf } from '#common/reserved.ts'
 import { PROVIDED_CLASSES } from '#common/resource-classes.ts'
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { type DecidedProvider, NOTHING_DECIDED } from '../../db/provider-settings.ts'
 import { hypervisorHostname } from '../hosts/hypervisors.ts'
-import { reservedOf } from '../hosts/reserved.ts'
 import { NODE_TRAIT, providingNodes } from './numa-nodes.ts'
 
 /** A host's inventory of one class. */
@@ -56,11 +56,12 @@ export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
  * is shown also while the cell does not know it yet.
  */
 export function providersOf(
-  host: HostRecord,
+  record: HostRecord,
   aggregates: readonly Aggregate[],
   decided: DecidedProvider = NOTHING_DECIDED,
 ): ProviderTree {
-  const { view, cellId } = host
+  const view = { ...record.view, settings: decided.settings }
+  const host = { ...record, view }
   const traits = new Set([...ownTraits(host), ...decided.settings.traits])
   const groups = aggregates.filter(({ hosts }) =>
     hosts.some(({ hostId }) => hostId === view.hostId),
@@ -77,7 +78,7 @@ export function providersOf(
     generation: generationOf(host, decided),
     inventories: new Map(view.inventory === null ? [] : amountsOf(host, ofNodes)),
     traits: [...traits].toSorted(),
-    aggregates: [cellId, ...groups.map(({ uuid }) => uuid)],
+    aggregates: [host.cellId, ...groups.map(({ uuid }) => uuid)],
   }
   const parts = partsOf(view).map(({ resourceClass, inventory, hasTraits }) => ({
     ...root,
@@ -122,7 +123,8 @@ function partId(hostId: string, resourceClass: string): string {
   return [...parts, hex.slice(20, 32)].join('-')
 }
 
-const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
+/** By class, those that hosts have in parts. */
+export const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
 const DEVICES = /^CUSTOM_PCI_/
 
 type Named = readonly (readonly [string, ProvidedInventory])[]

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client'
 import { type Sample, sampledGauge } from '#common/metrics/sampled-gauge.ts'
+import { reservedOf } from '#common/reserved.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { type AllCells, isHostUp } from '../../app/hosts/host-state.ts'
 import { hypervisorHostname } from '../../app/hosts/hypervisors.ts'
-import { reservedOf } from '../../app/hosts/reserved.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 
 const BYTES_PER_MIB = 2 ** 20
