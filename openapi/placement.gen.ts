@@ -136,7 +136,8 @@ export interface paths {
         };
         /** The aggregates of a host, including its cell's. */
         readonly get: operations["listProviderAggregates"];
-        readonly put?: never;
+        /** Refused, because hosts are in the aggregates of Compute. */
+        readonly put: operations["setProviderAggregates"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -727,6 +728,28 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly setProviderAggregates: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host, or of a provider below it. */
+                readonly uuid: components["parameters"]["providerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

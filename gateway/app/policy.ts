@@ -310,6 +310,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'placement:resource_classes:list': 'service-or-admin',
   'placement:resource_classes:show': 'service-or-admin',
   'placement:resource_providers:aggregates:list': 'service-or-admin',
+  'placement:resource_providers:aggregates:update': 'service-or-admin',
   'placement:resource_providers:allocations:list': 'service-or-admin',
   'placement:resource_providers:inventories:list': 'service-or-admin',
   'placement:resource_providers:inventories:show': 'service-or-admin',

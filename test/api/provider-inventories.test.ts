@@ -122,3 +122,12 @@ test('what a host reports cannot be changed, nor more reserved than there is', a
   expect((await admin.put(nobody, body)).status).toBe(404)
   expect((await demo.put(path('/VCPU'), body)).status).toBe(403)
 })
+
+test('aggregates are Compute’s, and the refusal says how to change them', async () => {
+  const aggregates = `/placement/resource_providers/${cloud.hosts[0]!.id}/aggregates`
+  const { status, body } = await admin.put<Loose>(aggregates, [], { version: '1.1' })
+
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain('openstack aggregate add host AGGREGATE north-1')
+  expect((await demo.put(aggregates, [], { version: '1.1' })).status).toBe(403)
+})

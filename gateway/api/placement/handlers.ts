@@ -14,6 +14,7 @@ import {
   listProviders,
   listProviderTraits,
   listProviderUsages,
+  setProviderAggregates,
   setProviderTraits,
   showProvider,
 } from './providers.ts'
@@ -39,6 +40,7 @@ export const placementHandlers: HandlerTable<operations> = {
   listTraits,
   listUsages,
   listVersions,
+  setProviderAggregates,
   setProviderTraits,
   showAllocations,
   showInventory,

@@ -3,6 +3,7 @@ import { providerAllocations } from '../../app/placement/allocations.ts'
 import { findProvider, listProviders as list } from '../../app/placement/list-providers.ts'
 import type { Provider } from '../../app/placement/provider.ts'
 import { setProviderTraits as setTraits } from '../../app/placement/provider-traits.ts'
+import { refuseAggregates } from '../../app/placement/refuse-aggregates.ts'
 import type { Handler } from '../../http/operation.ts'
 import { providerAllocationsView } from '../../views/placement/allocations.ts'
 import { freshness } from '../../views/placement/freshness.ts'
@@ -17,6 +18,12 @@ export const listProviderAggregates: Handler<operations['listProviderAggregates'
   const body = { aggregates, resource_provider_generation: generation }
   return { body, headers: freshness(Date.now()) }
 }
+
+/** PUT /resource_providers/{uuid}/aggregates */
+export const setProviderAggregates: Handler<operations['setProviderAggregates']> = ({
+  app,
+  params,
+}) => refuseAggregates(app.db, params.uuid)
 
 /** GET /resource_providers/{uuid}/allocations */
 export const listProviderAllocations: Handler<operations['listProviderAllocations']> = async ({
