@@ -96,6 +96,7 @@ export function configFromEnv(env: Env): CellConfig {
   const id = read.text('ID')
   const filters = read.list('SCHEDULING_FILTERS', DEFAULT_FILTERS)
   const weigherSettings = readWeigherSettings(read, filters)
+  const fenceAfterS = read.integer('FENCE_AFTER_S', 0, 0)
   const config = {
     cellName: read.text('NAME'),
     zone: read.text('ZONE', 'nova'),
@@ -137,8 +138,8 @@ export function configFromEnv(env: Env): CellConfig {
     ),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
-    fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
-    fencing: readFencing(read),
+    fenceAfterS,
+    fencing: readFencing(read, fenceAfterS),
     retention: readRetention(read),
     metrics: readMetrics(read),
     ovn: readOvn(read),

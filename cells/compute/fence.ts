@@ -51,6 +51,10 @@ export class Fence implements AsyncDisposable {
   /** The contact that the file records. */
   #writtenAt: number
   #isClosed = false
+  /** Since it has closed, all guests have stopped. */
+  #hasStopped = false
+  /** Milliseconds since the epoch. */
+  #stoppedAt = 0
   #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: FenceOptions, kept: Kept) {
@@ -83,6 +87,11 @@ export class Fence implements AsyncDisposable {
   /** Whether the fence stopped the guest, which has not run since. */
   hasEnded(id: InstanceId): boolean {
     return this.#ended.has(id)
+  }
+
+  /** When the fence last had stopped all guests, in milliseconds since the epoch; 0: it has not since this process began. */
+  get stoppedAt(): number {
+    return this.#stoppedAt
   }
 
   /** Throws `unavailable` while nothing may run here. */
@@ -134,6 +143,7 @@ export class Fence implements AsyncDisposable {
   async #round(signal: AbortSignal): Promise<ReconcilerReport> {
     if (this.#isDue() && this.#isSettled() && !this.#isClosed) {
       this.#isClosed = true
+      this.#hasStopped = false
       this.#options.log.error('no contact to a gateway: guests are stopped')
     }
     if (this.#isClosed) await this.#stopAll(signal)
@@ -144,6 +154,10 @@ export class Fence implements AsyncDisposable {
   async #stopAll(signal: AbortSignal): Promise<void> {
     const { driver } = this.#options
     const running = (await driver.list(deadline(signal))).filter(runs).map(({ id }) => id)
+    if (running.length === 0 && !this.#hasStopped) {
+      this.#hasStopped = true
+      this.#stoppedAt = this.#options.clock.now()
+    }
     if (running.length === 0) return
     for (const id of running) this.#ended.add(id)
     await this.#keep({})

@@ -45,7 +45,8 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
         ...(countsNodes && hostNodes && { hostNodes: [...hostNodes] }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
-    startedAt,
+    // Once the fence has stopped all guests, nothing runs of before, as if the machine had started then.
+    startedAt: Math.max(startedAt, fence.stoppedAt),
   }
 }
 

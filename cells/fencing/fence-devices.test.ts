@@ -68,8 +68,8 @@ test('a changed file is read again, and one that cannot be used says why and cha
 })
 
 test('a cell without the file fences no host, and refuses a file that it cannot use', () => {
-  const fencing = (env: Readonly<Record<string, string>>) =>
-    readFencing(new EnvReader(env, 'CELL_'))
+  const fencing = (env: Readonly<Record<string, string>>, fenceAfterS = 0) =>
+    readFencing(new EnvReader(env, 'CELL_'), fenceAfterS)
 
   expect(fencing({})).toBeUndefined()
   expect(fencing({ CELL_FENCE_DEVICES_FILE: devicesFile({}) })).toMatchObject({
@@ -79,4 +79,7 @@ test('a cell without the file fences no host, and refuses a file that it cannot 
   expect(() => fencing({ CELL_FENCE_DEVICES_FILE: '/nowhere' })).toThrow(
     /CELL_FENCE_DEVICES_FILE: \/nowhere/,
   )
+  const self = { CELL_SELF_FENCING: 'true' }
+  expect(fencing(self, 60)).toMatchObject({ stopsItselfAfterMs: 60_000 })
+  expect(() => fencing(self)).toThrow(/CELL_SELF_FENCING: .+ only where CELL_FENCE_AFTER_S/)
 })

@@ -39,7 +39,11 @@ export interface FenceDevicesSource {
 }
 
 /** How a cell fences hosts that do not answer. */
-export interface FencingSettings extends FenceDevicesSource {
+export interface FencingSettings extends Omit<FenceDevicesSource, 'devicesFile'> {
+  /** Absent: no host has a device. */
+  readonly devicesFile?: string
+  /** Hosts without a device stop their guests by themselves, so long after the cell ended its contact; absent: they do not. */
+  readonly stopsItselfAfterMs?: number
   /** How long a host has not answered before it is fenced. */
   readonly afterMs: number
   /** While more hosts than this do not answer, none is fenced: the cell itself may be cut off. */
@@ -52,17 +56,26 @@ const HOSTS_MAX = 2
 /** Where Debian's package has them. */
 const AGENTS_DIRECTORY = '/usr/sbin'
 
-/** Undefined where no host is fenced. Throws `SettingsError` for a file that cannot be used. */
-export function readFencing(read: EnvReader): FencingSettings | undefined {
+/** `fenceAfterS` as CELL_FENCE_AFTER_S. Undefined where no host is fenced. Throws `SettingsError` for a file that cannot be used. */
+export function readFencing(read: EnvReader, fenceAfterS: number): FencingSettings | undefined {
   const devicesFile = read.optionalText('FENCE_DEVICES_FILE')
   const settings = {
     afterMs: 1_000 * read.integer('FENCE_HOSTS_AFTER_S', AFTER_S, AFTER_S_MIN),
     hostsMax: read.integer('FENCE_HOSTS_MAX', HOSTS_MAX, 1),
     agentsDirectory: read.text('FENCE_AGENTS_DIRECTORY', AGENTS_DIRECTORY),
   }
-  if (devicesFile === undefined) return undefined
-  readFenceDevices({ devicesFile, ...settings })
-  return { devicesFile, ...settings }
+  const isSelfFencing = read.boolean('SELF_FENCING', false)
+  if (isSelfFencing && fenceAfterS === 0)
+    throw new SettingsError([
+      'CELL_SELF_FENCING: hosts stop their guests by themselves only where CELL_FENCE_AFTER_S says after how long',
+    ])
+  if (devicesFile === undefined && !isSelfFencing) return undefined
+  if (devicesFile !== undefined) readFenceDevices({ devicesFile, ...settings })
+  return {
+    ...settings,
+    ...(devicesFile !== undefined && { devicesFile }),
+    ...(isSelfFencing && { stopsItselfAfterMs: 1_000 * fenceAfterS }),
+  }
 }
 
 /** Throws `SettingsError`, which names the file and each wrong value. */
@@ -104,13 +117,16 @@ function passwordIn(file: string, host: string, passwordFile: string): string {
 
 /** The devices of a file, read again when it has changed. */
 export class WatchedFenceDevices {
-  readonly #source: FenceDevicesSource
+  readonly #source: FenceDevicesSource | undefined
   #readAt = Number.NaN
   #devices: FenceDevices = new Map()
   #problem: string | null = null
 
-  constructor(source: FenceDevicesSource) {
-    this.#source = source
+  constructor({
+    devicesFile,
+    agentsDirectory,
+  }: Pick<FencingSettings, 'devicesFile' | 'agentsDirectory'>) {
+    this.#source = devicesFile === undefined ? undefined : { devicesFile, agentsDirectory }
   }
 
   /** Why the file cannot be used as it is now; null: it can. */
@@ -120,6 +136,7 @@ export class WatchedFenceDevices {
 
   /** Those of the file, or those that it had when it could last be used. */
   read(): FenceDevices {
+    if (this.#source === undefined) return this.#devices
     try {
       const { mtimeMs } = statSync(this.#source.devicesFile)
       if (mtimeMs === this.#readAt) return this.#devices

@@ -8,6 +8,7 @@ const TERMS: FencingTerms = {
   hostsMax: 2,
   calmMs: 30_001,
   hasDevice: (name) => name !== 'bare',
+  stopThemselves: false,
 }
 const host = (name: string, change: Partial<FenceableHost> = {}): FenceableHost => ({
   id: newId<HostId>(),
@@ -28,6 +29,20 @@ test('a host is fenced that has not answered for long enough and has servers', (
   expect(fenced([host('lost', SILENT), ...up(1)])).toEqual(['lost'])
   expect(fenced([host('slow', { silentMs: 30_000 }), ...up(1)])).toEqual([])
   expect(fenced([host('empty', { ...SILENT, servers: 0 }), ...up(1)])).toEqual([])
+})
+
+test('a host without a device is fenced only where hosts stop their guests by themselves', () => {
+  const hosts = [host('bare', SILENT), ...up(1)]
+  const held = [{ host: hosts[0], reason: expect.stringContaining('CELL_SELF_FENCING is off') }]
+
+  expect(planFencing(hosts, TERMS)).toEqual({ isHeld: false, fence: [], held })
+  expect(planFencing(hosts, { ...TERMS, stopThemselves: true })).toEqual({
+    isHeld: false,
+    fence: [hosts[0]],
+    held: [],
+  })
+  const other = [host('one', { ...SILENT, isDeviceOfOther: true }), ...up(1)]
+  expect(planFencing(other, { ...TERMS, stopThemselves: true }).fence).toEqual([])
 })
 
 test('a host that is cordoned or known to be down is not fenced', () => {

@@ -25,6 +25,8 @@ export interface FencingTerms {
   /** For how long so few hosts have not answered that one could be fenced. */
   readonly calmMs: number
   readonly hasDevice: (name: string) => boolean
+  /** Hosts without a device stop their guests by themselves, once the cell has left them alone. */
+  readonly stopThemselves: boolean
 }
 
 export interface FencingPlan {
@@ -43,7 +45,7 @@ const SPREAD_MS = 2_000
  * them than that all have failed: then none is, nor soon after, because they do not all come back at once.
  */
 export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms): FencingPlan {
-  const { afterMs, downAfterMs, hostsMax, calmMs, hasDevice } = terms
+  const { afterMs, downAfterMs, hostsMax, calmMs, hasDevice, stopThemselves } = terms
   const open = hosts.filter(({ isForcedDown }) => !isForcedDown)
   const silent = open.filter(
     ({ silentMs }) => silentMs > Math.min(downAfterMs, afterMs - SPREAD_MS),
@@ -58,8 +60,10 @@ export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms
     const reason = `It is not fenced: ${silent.length} of ${open.length} hosts do not answer, and ${limit}. The cell may be cut off from them.`
     return { fence: [], held: due.map((host) => ({ host, reason })), isHeld: true }
   }
-  const reasonFor = ({ name, isDeviceOfOther }: FenceableHost) =>
-    hasDevice(name) ? (isDeviceOfOther ? OF_OTHER : undefined) : NO_DEVICE
+  const reasonFor = ({ name, isDeviceOfOther }: FenceableHost) => {
+    if (!hasDevice(name)) return stopThemselves ? undefined : NO_DEVICE
+    return isDeviceOfOther ? OF_OTHER : undefined
+  }
   const fence = calmMs > afterMs ? due : []
   return {
     isHeld: false,
@@ -71,6 +75,7 @@ export function planFencing(hosts: readonly FenceableHost[], terms: FencingTerms
   }
 }
 
-const NO_DEVICE = 'It is not fenced: CELL_FENCE_DEVICES_FILE has no device of it.'
+const NO_DEVICE =
+  'It is not fenced: CELL_FENCE_DEVICES_FILE has no device of it, and CELL_SELF_FENCING is off.'
 const OF_OTHER =
   'It is not fenced: its device in CELL_FENCE_DEVICES_FILE said that the machine was off while the host answered, so it is the device of another machine.'

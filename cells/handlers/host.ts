@@ -123,8 +123,9 @@ export async function hostSetService(
     const reason = ask.disabledReason === undefined ? seen.disabledReason : ask.disabledReason
     const isUp = conductor.hosts.isUp({ ...seen, isForcedDown })
     const fencedAt = isForcedDown ? seen.fencedAt : null
+    const isLeftAlone = seen.isLeftAlone && ask.isForcedDown !== false
     const disabledReason = isDisabled ? reason : null
-    return { ...seen, isDisabled, disabledReason, isForcedDown, fencedAt, isUp }
+    return { ...seen, isDisabled, disabledReason, isForcedDown, isLeftAlone, fencedAt, isUp }
   })
   await conductor.hosts.refresh()
   notifySiblings(conductor)

@@ -51,6 +51,8 @@ export class HostRegistry {
   /** By `Clock.elapsed`. */
   #listeningSince: number
   #hosts = new Map<HostId, Host>()
+  /** By `Clock.elapsed`, of the last read that succeeded. */
+  #readAt = Number.NEGATIVE_INFINITY
   readonly #shown = new Map<HostId, number>()
   readonly #reports = new Map<HostId, LastReport>()
   #ioOps: ReadonlyMap<HostId, number> = new Map()
@@ -73,6 +75,7 @@ export class HostRegistry {
   /** Reads usage of all hosts, and those whole that have changed. */
   async refresh(): Promise<void> {
     const { db, countsIoOps, countsImageProperties } = this.#options
+    const begunAt = this.#options.clock.elapsed()
     const before = this.#claimsMade
     const open = [...this.#claimsOpen]
     const usage = await hostUsage(db)
@@ -88,6 +91,12 @@ export class HostRegistry {
     this.#claimsUnread = [...open, ...since]
     for (const { id, shownGeneration } of usage) this.#shown.set(id, shownGeneration)
     this.#table = undefined
+    this.#readAt = begunAt
+  }
+
+  /** How old this process's knowledge of the hosts' rows is. */
+  get readAgeMs(): number {
+    return this.#options.clock.elapsed() - this.#readAt
   }
 
   all(): readonly Host[] {

@@ -24,8 +24,10 @@ export interface Host {
   readonly isDisabled: boolean
   readonly disabledReason: string | null
   readonly isForcedDown: boolean
-  /** When the cell powered it off because it did not answer; null: it did not, or the host has started since. */
+  /** When the cell made sure that none of its guests runs, because it did not answer; null: it did not, or the host has started since. */
   readonly fencedAt: number | null
+  /** The cell tells it of no contact to a gateway any more, so that it stops its guests by itself. */
+  readonly isLeftAlone: boolean
   /** Why it was not fenced although it does not answer. */
   readonly fenceProblem: string | null
   /** What the cell fences it by, as it was when it was last tried; null: nothing. */
@@ -71,7 +73,7 @@ const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 /** The view of the host that gateways receive. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
   const { id, provider, capabilities, aggregates, settings, network, ...rest } = host
-  const { fencedAt, fenceProblem, fenceDevice, ...shown } = rest
+  const { fencedAt, fenceProblem, fenceDevice, isLeftAlone: _, ...shown } = rest
   const machines = host.inventory?.machines
   return {
     hostId: id,

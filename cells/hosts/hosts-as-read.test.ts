@@ -27,6 +27,7 @@ const enabled: Host = {
   isDisabled: false,
   disabledReason: null,
   isForcedDown: false,
+  isLeftAlone: false,
   fencedAt: null,
   fenceProblem: null,
   fenceDevice: null,

@@ -50,7 +50,7 @@ function afterReport(
   const ownZone = report.zone ?? zone
   const aggregates = seen?.aggregates ?? []
   const settings = seen?.settings ?? null
-  // A machine that was powered off has started again: nothing of before runs on it.
+  // Its machine has started again, or it has stopped its guests: nothing of before runs on it.
   const isBack = seen?.fencedAt != null && seen.startedAt !== report.startedAt
   const isForcedDown = seen?.isForcedDown === true && !isBack
   return {
@@ -69,6 +69,7 @@ function afterReport(
     disabledReason: seen?.disabledReason ?? null,
     isForcedDown,
     fencedAt: isBack ? null : (seen?.fencedAt ?? null),
+    isLeftAlone: isForcedDown && seen?.isLeftAlone === true,
     fenceProblem: null,
     fenceDevice: seen?.fenceDevice ?? null,
     inventory,

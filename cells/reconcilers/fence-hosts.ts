@@ -7,7 +7,9 @@ import type { Cell } from '../cell.ts'
 import { deviceName, type FenceDeviceSettings, openDevice } from '../fencing/fence-device.ts'
 import { type FencingSettings, WatchedFenceDevices } from '../fencing/fence-devices.ts'
 import { type FenceableHost, planFencing } from '../fencing/fencing-plan.ts'
+import { SelfFencing } from '../fencing/self-fencing.ts'
 import { changeHost } from '../hosts/change-host.ts'
+import type { Host } from '../hosts/host.ts'
 import { notifySiblings } from '../hosts/notify-siblings.ts'
 
 const EVERY_MS = 2_000
@@ -19,14 +21,20 @@ const GAP_MS = 3 * EVERY_MS
 /** A device that could not be used is asked again after so long. */
 const AGAIN_MS = 10_000
 
+const STOPS_ITSELF =
+  'It has no fence device: the cell has left it alone, so that it stops its guests by itself, and waits until it has.'
+
 /**
  * Powers off hosts with servers that do not answer, by their fence devices, and declares them down once the device says that
- * the machine is off. A host that cannot be fenced shows why. One process of the cell does so.
+ * the machine is off; those without a device once they have stopped their guests by themselves, where they do. A host that
+ * cannot be fenced shows why. One process of the cell does so.
  */
 export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings): Reconciler {
   const { db, hosts, clock, log } = cell.conductor
   const lease = new HeldLease(db, clock, { ...LEASE, holder })
   const devices = new WatchedFenceDevices(settings)
+  const { stopsItselfAfterMs } = settings
+  const selfFencing = new SelfFencing(clock, stopsItselfAfterMs ?? 0)
   const triedAt = new Map<HostId, number>()
   let roundAt = clock.elapsed()
   let calmSince = roundAt
@@ -51,12 +59,16 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
         {
           ...{ afterMs, hostsMax, downAfterMs, calmMs: now - calmSince },
           hasDevice: (name) => known.has(name),
+          stopThemselves: stopsItselfAfterMs !== undefined,
         },
       )
       if (plan.isHeld) calmSince = now
+      selfFencing.observe(hosts.all())
       for (const { host, reason } of plan.held) await showProblem(cell, host, reason)
-      const due = plan.fence.filter(({ id }) => {
-        return now - (triedAt.get(id) ?? Number.NEGATIVE_INFINITY) > AGAIN_MS
+      for (const host of plan.fence.filter(({ name }) => !known.has(name)))
+        await leaveAlone(cell, host, selfFencing)
+      const due = plan.fence.filter(({ id, name }) => {
+        return known.has(name) && now - (triedAt.get(id) ?? Number.NEGATIVE_INFINITY) > AGAIN_MS
       })
       await forEachRow(due, { log, signal, nameOf: ({ name }) => name }, async (host) => {
         triedAt.set(host.id, now)
@@ -74,7 +86,7 @@ async function fence(
   device: FenceDeviceSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const { hosts, clock, log } = cell.conductor
+  const { log } = cell.conductor
   log.warn({ host: host.name, silent_ms: host.silentMs }, 'host does not answer: it is fenced')
   try {
     await powerOff(device, AbortSignal.any([signal, AbortSignal.timeout(SWITCH_LIMIT_MS)]))
@@ -84,15 +96,45 @@ async function fence(
     const why = isFailure(error) ? error.message : String(error)
     return showProblem(cell, host, `It could not be fenced by ${deviceName(device)}: ${why}`)
   }
-  await changeHost(cell.conductor, host.id, (seen) => {
+  await declareFenced(cell, host, () => true)
+  log.warn({ host: host.name }, 'host fenced: it is powered off')
+}
+
+/** Has a host without a device stop its guests by itself, and declares it down once it has. */
+async function leaveAlone(cell: Cell, host: FenceableHost, fencing: SelfFencing): Promise<void> {
+  const { log } = cell.conductor
+  const step = fencing.step(host.id)
+  if (step === 'wait') return
+  if (step === 'leave-alone') {
+    log.warn(
+      { host: host.name, silent_ms: host.silentMs },
+      'host does not answer: it is left alone',
+    )
+    const change = { isLeftAlone: true, fenceProblem: STOPS_ITSELF } as const
+    await changeHost(cell.conductor, host.id, (seen) => ({ ...seen, ...change }))
+    return
+  }
+  // Whoever has heard it since has told it of contact.
+  await declareFenced(cell, host, ({ isLeftAlone }) => isLeftAlone)
+  log.warn({ host: host.name }, 'host fenced: it has stopped its guests by itself')
+}
+
+/** Afterwards the host is down for good, if it is still as it was seen. */
+async function declareFenced(
+  cell: Cell,
+  { id }: FenceableHost,
+  isFenced: (seen: Host) => boolean,
+): Promise<void> {
+  const { hosts, clock } = cell.conductor
+  await changeHost(cell.conductor, id, (seen) => {
     // A compute that has started since is on a machine that was switched on again.
-    if (seen.isForcedDown || seen.startedAt !== hosts.get(host.id)?.startedAt) return seen
+    const isSame = seen.startedAt === hosts.get(id)?.startedAt
+    if (seen.isForcedDown || !isSame || !isFenced(seen)) return seen
     const shown = { isUp: false, isForcedDown: true, fenceProblem: null }
     return { ...seen, ...shown, fencedAt: clock.now() }
   })
   await hosts.refresh()
   notifySiblings(cell.conductor)
-  log.warn({ host: host.name }, 'host fenced: it is powered off')
 }
 
 /** Afterwards the machine is off, as the device said last. Throws `unavailable` where the device does not answer, or the machine stays on. */

@@ -52,6 +52,7 @@ async function writeLiveness({ conductor }: Cell, host: Host): Promise<void> {
       ...seen,
       isUp: hosts.isUp(seen),
       fenceProblem: hosts.isUp(seen) ? null : seen.fenceProblem,
+      isLeftAlone: seen.isLeftAlone && !hosts.isUp(seen),
       down: hosts.downReason(seen),
       lastSeenAt: hosts.lastSeenAt(seen),
     }))

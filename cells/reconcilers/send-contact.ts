@@ -5,6 +5,8 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 
 const EVERY_MS = 1_000
+/** A process that has not read the hosts for so long does not know which of them are left alone. */
+const READ_MAX_MS = 5_000
 
 /** Every host knows when a gateway was last in touch, if its guests are to stop where none is. */
 export function sendContact({ conductor }: Cell): Reconciler {
@@ -17,7 +19,10 @@ export function sendContact({ conductor }: Cell): Reconciler {
     round: async () => {
       const ageMs = gateways.takeAge()
       if (ageMs === undefined) return { sent: 0 }
-      const due = hosts.all().filter((host) => hosts.isUp(host) && !released.has(host.id))
+      if (hosts.readAgeMs > READ_MAX_MS) return { sent: 0 }
+      const due = hosts
+        .all()
+        .filter((host) => hosts.isUp(host) && !host.isLeftAlone && !released.has(host.id))
       const asked = { fenceAfterMs, ageMs }
       const answers = await Promise.allSettled(
         due.map(async ({ id }) => {

@@ -11,7 +11,8 @@ const host = (name: string, fenceDevice: TriedFenceDevice | null): Host => ({
   ...{ id: newId<HostId>(), version: 1, name, fenceDevice, driver: 'fake', simulated: true },
   ...{ zone: 'nova', ownZone: 'nova', aggregates: [], capabilities: [] },
   ...{ settings: null, isDisabled: false },
-  ...{ isUp: true, down: null, disabledReason: null, isForcedDown: false, isDeleted: false },
+  ...{ isUp: true, down: null, disabledReason: null, isForcedDown: false },
+  ...{ isLeftAlone: false, isDeleted: false },
   ...{ fencedAt: null, fenceProblem: null, inventory: null, network: null, provider: null },
   ...{ startedAt: 0, lastSeenAt: 0 },
 })

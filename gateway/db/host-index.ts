@@ -154,7 +154,7 @@ function hostEvent(cellId: CellId, was: HostView | undefined, is: HostView): New
 }
 
 function messageOf({ fencedAt, fenceProblem, isDisabled, disabledReason, down }: HostView) {
-  if (fencedAt !== undefined) return 'It did not answer, and its machine was powered off.'
+  if (fencedAt !== undefined) return 'It did not answer, and was fenced.'
   if (fenceProblem !== undefined) return fenceProblem
   return isDisabled ? disabledReason : down
 }

@@ -110,6 +110,7 @@ const MAINTENANCE = pageScript('docs/how-to/host-maintenance.md', {
     typed: './weir up --set CELL_FENCE_DEVICES_FILE=$PWD/fence-devices.json',
     shows: /is up/,
   },
+  './weir up --set CELL_FENCE_AFTER_S=60 --set CELL_SELF_FENCING=true': { shows: /is up/ },
   './weir events --type host.state': { shows: /cordoned/ },
   './weir why SERVER': { typed: './weir why first', shows: /active in cell \w+ on host/ },
 })

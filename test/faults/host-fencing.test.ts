@@ -253,7 +253,7 @@ test('servers of a host that fails run on others once its machine is off, start 
     expect(await hostOf(id)).not.toBe(host.name)
     expect([await problemOf(id), await decisionsOn(id)]).toEqual([null, []])
   }
-  const fenced = /^Host north-1 did not answer, and its machine was powered off at .*Z\. /
+  const fenced = /^Host north-1 did not answer, and was fenced at .*Z\. /
   for (const [id, why, status] of [
     [waits, STARTS('of-flavor'), 'ACTIVE'],
     [off, STAYS('pets'), 'SHUTOFF'],
@@ -265,10 +265,7 @@ test('servers of a host that fails run on others once its machine is off, start 
     expect([problem, problem?.replace(fenced, '')]).toEqual([expect.stringMatching(fenced), why])
     expect(await decisionsOn(id)).toEqual([why])
   }
-  expect((await eventsOf(host)).at(-1)).toEqual([
-    'fenced',
-    'It did not answer, and its machine was powered off.',
-  ])
+  expect((await eventsOf(host)).at(-1)).toEqual(['fenced', 'It did not answer, and was fenced.'])
 
   writeFileSync(powerFile, '')
   await host.process.start()

@@ -139,7 +139,7 @@ function sampleJoinedHost(): Host {
     ...{ aggregates: [], settings: null, driver: 'fake', simulated: true },
     ...{ capabilities: [], isUp: true },
     ...{ down: null, isDisabled: false, disabledReason: null, isForcedDown: false },
-    ...{ fencedAt: null, fenceProblem: null, fenceDevice: null },
+    ...{ isLeftAlone: false, fencedAt: null, fenceProblem: null, fenceDevice: null },
     ...{ inventory: null, network: null, startedAt: 0, lastSeenAt: 0, provider: null },
     isDeleted: false,
   }

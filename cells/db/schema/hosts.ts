@@ -25,8 +25,10 @@ export const hosts = mysqlTable(
     isDisabled: boolean('is_disabled').notNull().default(false),
     disabledReason: text255('disabled_reason'),
     isForcedDown: boolean('is_forced_down').notNull().default(false),
-    /** When the cell powered it off because it did not answer; null: it did not, or the host has started since. */
+    /** When the cell made sure that none of its guests runs, because it did not answer; null: it did not, or the host has started since. */
     fencedAt: time('fenced_at'),
+    /** It is told of no contact to a gateway any more, so that it stops its guests by itself. */
+    isLeftAlone: boolean('is_left_alone').notNull().default(false),
     /** Why it was not fenced although it does not answer. */
     fenceProblem: text('fence_problem'),
     /** TriedFenceDevice; null: the cell fences it by nothing. */

@@ -18,7 +18,7 @@ export async function hostProblem(
   const known =
     fencedAt === undefined
       ? `Host ${name} ${isForcedDown ? 'was declared down' : 'does not answer'}.`
-      : `Host ${name} did not answer, and its machine was powered off at ${new Date(fencedAt).toISOString()}.`
+      : `Host ${name} did not answer, and was fenced at ${new Date(fencedAt).toISOString()}.`
   const waits = await whyMoveWaits(db, itsId, id)
   return [known, down, fenceProblem, waits].filter((part) => part != null).join(' ')
 }

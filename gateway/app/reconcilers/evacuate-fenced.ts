@@ -8,7 +8,7 @@ const EVERY_MS = 5_000
 const BATCH = 20
 /** More would take the hosts that are left from their own servers. */
 const PARALLEL = 5
-const REASON = 'It did not answer, and its machine was powered off.'
+const REASON = 'It did not answer, and was fenced.'
 
 /** The servers of a host that its cell has fenced are built again on other hosts, except those whose policy says that they wait for the host. */
 export function evacuateFenced({ db, cells, log }: Compute): RowReconciler<FencedHost> {

@@ -61,6 +61,12 @@ export class CloudHost {
     return reports.map(({ id }) => id)
   }
 
+  /** The ids of those that run. */
+  async runningGuests(): Promise<readonly string[]> {
+    const reports = await this.#backend().list(AbortSignal.timeout(LIST_LIMIT_MS))
+    return reports.filter(({ powerState }) => powerState === 'running').map(({ id }) => id)
+  }
+
   #backend(): FakeDriver {
     if (this.#driver === undefined)
       throw new Failure('unavailable', `Host ${this.name} has never been started`)

@@ -1,0 +1,1 @@
+ALTER TABLE `hosts` ADD `is_left_alone` boolean DEFAULT false NOT NULL;
