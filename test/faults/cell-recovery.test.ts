@@ -174,7 +174,7 @@ test('the servers of a lost cell run in another one, built from their newest sna
   const operation = await ended(begun.id)
 
   expect(operation).toMatchObject({ state: 'failed', remaining: 1 })
-  expect(operation.message).toContain('1 server is left. hopeless waits: Its image')
+  expect(operation.message).toContain('1 server is left. hopeless cannot be built: Its image')
   const moves = new Map(operation.moves!.map((move) => [move.server_id, [move.state, move.method]]))
   expect(moves).toEqual(
     new Map<string, unknown>([

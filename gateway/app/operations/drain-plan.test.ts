@@ -121,6 +121,16 @@ test('no more servers move at a time than may, and busy ones and those elsewhere
   expect(planDrain({ ...SETTINGS, mayBegin: false }, servers, moves, NOW).begin).toEqual([])
 })
 
+test('servers not tried yet come first, and then those that have waited longest', () => {
+  const servers = ['a', 'b', 'c', 'd'].map((id) => server(id))
+  const waits = (id: string, ms: number) =>
+    move(id, { state: 'waiting', reason: 'full', notBefore: later(-ms) })
+  const moves = [waits('a', 1), waits('b', 2), waits('d', -1)]
+  const { begin } = planDrain({ ...SETTINGS, parallel: 3 }, servers, moves, NOW)
+
+  expect(begin.map(({ serverId }) => serverId)).toEqual(['c', 'b', 'a'])
+})
+
 test('a move has ended where its server is elsewhere, deleted, or back', () => {
   const servers = [
     server('moved', { hostId: 'there' }),

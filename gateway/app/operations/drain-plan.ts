@@ -100,15 +100,21 @@ export function planDrain(
     return hostId === settings.hostId && !isBegun(known.get(id)?.state)
   })
   const possible = waiting.map((server) => ({ server, ...methodsFor(server, settings) }))
-  const due = possible.filter(({ server, methods }) => {
+  const ready = possible.filter(({ server, methods }) => {
     const notBefore = known.get(server.id)?.notBefore ?? null
     return methods.length > 0 && (notBefore === null || notBefore <= now)
   })
+  const methodsOf = new Map(ready.map(({ server, methods }) => [server.id, methods]))
+  const due = inTurn(
+    ready.map(({ server }) => server),
+    known,
+  )
   const slots = Math.max(settings.parallel - of('moving').length - of('arrived').length, 0)
   return {
-    begin: (settings.mayBegin ? due.slice(0, slots) : []).map(({ server, methods }) => {
-      const tries = known.get(server.id)?.tries ?? 0
-      return { serverId: server.id, method: methods[tries % methods.length]! }
+    begin: (settings.mayBegin ? due.slice(0, slots) : []).map(({ id: serverId }) => {
+      const methods = methodsOf.get(serverId)!
+      const tries = known.get(serverId)?.tries ?? 0
+      return { serverId, method: methods[tries % methods.length]! }
     }),
     confirm: of('arrived').map(({ serverId }) => serverId),
     failed: of('failed'),
@@ -127,6 +133,18 @@ export function planDrain(
       methods.length === 0 ? [{ serverId: server.id, reason }] : [],
     ),
   }
+}
+
+/**
+ * In the order of their turns: those not tried yet, and then those that have waited longest since their pauses ended. Else
+ * the ones that are tried again and again would keep others waiting for ever.
+ */
+export function inTurn<Server extends { readonly id: string }>(
+  servers: readonly Server[],
+  moves: ReadonlyMap<string, Pick<DrainMove<string>, 'notBefore'>>,
+): readonly Server[] {
+  const turn = ({ id }: Server) => moves.get(id)?.notBefore?.getTime() ?? 0
+  return servers.toSorted((a, b) => turn(a) - turn(b))
 }
 
 type Progress = 'moving' | 'arrived' | 'moved' | 'gone' | 'failed'

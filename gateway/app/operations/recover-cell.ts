@@ -36,7 +36,7 @@ import {
 /** More would be built in the next rounds. */
 const SERVERS_MAX = 10_000
 /** Each is looked at by itself. */
-const EXPLAINED_MAX = 1_000
+const LOOKED_AT_MAX = 1_000
 
 export interface RecoveryRequest {
   readonly source: RecoverySource
@@ -89,17 +89,18 @@ export async function recoverableServers(
   cellId: string,
   source: RecoverySource,
 ): Promise<readonly ExplainedServer[]> {
-  const servers = await serversOfRecovery(db, cellId, null, EXPLAINED_MAX)
+  const servers = await serversOfRecovery(db, cellId, null, LOOKED_AT_MAX)
   const kept = await keptReplicas(
     db,
     servers.map(({ id }) => id),
   )
-  const found = await imagesFor(db, servers, source)
-  return found.map((each) => {
+  const found: ExplainedServer[] = []
+  for await (const each of imagesFor(db, servers, source)) {
     const replica = kept.get(each.server.id)
     const isIt = replica !== undefined && replica.imageId === each.image?.id
-    return { ...each, replicaCell: isIt ? replica.cell : null }
-  })
+    found.push({ ...each, replicaCell: isIt ? replica.cell : null })
+  }
+  return found
 }
 
 /** Takes a recovery one step further. */
@@ -110,26 +111,30 @@ export async function advanceRecovery(compute: Compute, recovery: CellRecovery):
   const moves = await movesOf<RecoverySource>(db, recovery.id)
   const servers = await serversOfRecovery(db, recovery.subjectId, recovery.id, SERVERS_MAX)
   const known = new Map(moves.map((move) => [move.serverId, move]))
-  const plan = planRecovery(recovery, servers, moves, now)
+  const plan = planRecovery(servers, moves, now)
   for (const move of plan.changed) {
     await changeMove(db, recovery.id, known.get(move.serverId), move)
     known.set(move.serverId, move)
   }
-  const images = await imagesFor(db, plan.begin, recovery.source)
-  for (const each of images) await begin(compute, recovery, each, known.get(each.server.id))
-  await conclude(compute, recovery, plan.building + images.filter(({ image }) => image).length)
+  let { building } = plan
+  const due = building < recovery.parallel ? plan.due.slice(0, LOOKED_AT_MAX) : []
+  for await (const each of imagesFor(db, due, recovery.source)) {
+    await begin(compute, recovery, each, known.get(each.server.id))
+    // One that cannot be built takes the place of no other.
+    if (each.image !== null) building += 1
+    if (building >= recovery.parallel) break
+  }
+  await conclude(compute, recovery, building)
 }
 
-async function imagesFor(
+async function* imagesFor(
   db: Compute['db'],
   servers: readonly LostServer[],
   source: RecoverySource,
-): Promise<readonly Recoverable[]> {
+): AsyncGenerator<Recoverable> {
   const saved =
     source === 'snapshot' ? await newestSnapshots(db, servers) : new Map<string, string>()
-  const found: Recoverable[] = []
-  for (const server of servers) found.push(await imageFor(db, server, saved.get(server.id)))
-  return found
+  for (const server of servers) yield await imageFor(db, server, saved.get(server.id))
 }
 
 /** Why a server is not built again that starts from a volume. */
@@ -184,7 +189,7 @@ async function begin(
   }
   if (image === null) {
     const cannot = afterFailure(tried, reason ?? '', 1, now)
-    if (seen?.reason !== reason) await changeMove(db, recovery.id, seen, cannot)
+    await changeMove(db, recovery.id, seen, cannot)
     return
   }
   // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
@@ -227,7 +232,8 @@ async function conclude(compute: Compute, recovery: CellRecovery, building: numb
   const moves = await movesOf<RecoverySource>(db, recovery.id)
   const total = Math.max(recovery.total ?? 0, remaining, moves.length)
   const hopeless = moves.filter(({ state, method }) => state === 'waiting' && method === null)
-  const waits = moves.find(({ state, reason }) => state === 'waiting' && reason !== null)
+  const waiting = moves.filter(({ state, reason }) => state === 'waiting' && reason !== null)
+  const waits = waiting.find(({ method }) => method !== null) ?? waiting[0]
   const message = waits === undefined ? null : textOf(remaining, waits, servers)
   if (remaining !== recovery.remaining || total !== recovery.total || message !== recovery.message)
     await noteProgress(db, recovery.id, { total, remaining, message })
@@ -239,10 +245,10 @@ async function conclude(compute: Compute, recovery: CellRecovery, building: numb
 
 function textOf(
   remaining: number,
-  { serverId, reason }: Recovered,
+  { serverId, method, reason }: Recovered,
   servers: readonly LostServer[],
 ): string {
   const name = servers.find(({ id }) => id === serverId)?.name ?? serverId
   const count = `${remaining} ${remaining === 1 ? 'server is' : 'servers are'} left.`
-  return `${count} ${name} waits: ${reason}`
+  return `${count} ${name} ${method === null ? 'cannot be built' : 'waits'}: ${reason}`
 }

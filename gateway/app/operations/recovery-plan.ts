@@ -1,5 +1,5 @@
 import type { VmState } from '#common/states/instance-states.ts'
-import { afterFailure, type DrainMove, isBegun, STARTS_WITHIN_MS } from './drain-plan.ts'
+import { afterFailure, type DrainMove, inTurn, isBegun, STARTS_WITHIN_MS } from './drain-plan.ts'
 
 /** What a server is built from: its newest backup or snapshot, or else its image; or its image in any case. */
 export type RecoverySource = 'snapshot' | 'image'
@@ -26,16 +26,16 @@ export interface LostServer {
 
 /** What is to be done next. */
 export interface RecoveryPlan {
-  readonly begin: readonly LostServer[]
+  /** Servers that may be built now, in the order of their turns: those that have waited longest since their last try first. */
+  readonly due: readonly LostServer[]
   /** As they are from now on. */
   readonly changed: readonly Recovered[]
-  /** Servers whose builds are under way, those of `begin` not among them. */
+  /** Servers whose builds are under way. */
   readonly building: number
 }
 
 /** Decides what a recovery does next. `servers`: those in no cell, and those that it has begun to build. */
 export function planRecovery(
-  { parallel }: { readonly parallel: number },
   servers: readonly LostServer[],
   moves: readonly Recovered[],
   now: Date,
@@ -53,14 +53,13 @@ export function planRecovery(
     const move = ended.find(({ serverId }) => serverId === id) ?? known.get(id)
     return (move?.notBefore ?? now) <= now
   })
-  const building = begun.length - ended.length
   return {
-    begin: due.slice(0, Math.max(parallel - building, 0)),
+    due: inTurn(due, known),
     changed: [
       ...ended,
       ...gone.map((move) => ({ ...move, state: 'gone' as const, reason: null, endedAt: now })),
     ],
-    building,
+    building: begun.length - ended.length,
   }
 }
 
