@@ -19,17 +19,16 @@ const FENCED = sqlStatement(sql`
   from host_index h
   where json_value(h.view, '$.fencedAt') is not null and json_value(h.view, '$.isForcedDown') = 1
     and exists (select 1 from server_index s
-      where s.host = h.name and s.host_id = h.host_id and s.deleted_at is null)
-  limit ${sql.placeholder('max')}`)
+      where s.host = h.name and s.host_id = h.host_id and s.deleted_at is null)`)
 
-/** Fenced hosts whose servers no drain has begun to evacuate since, at most `most`. */
-export async function hostsToEvacuate(db: Executor, most: number): Promise<readonly FencedHost[]> {
+/** All fenced hosts whose servers no drain has begun to evacuate since. */
+export async function hostsToEvacuate(db: Executor): Promise<readonly FencedHost[]> {
   const rows = await db.rows<{
     readonly host_id: HostId
     readonly name: string
     readonly cell_id: CellId
     readonly fenced_at: string
-  }>(FENCED, { max: most })
+  }>(FENCED, {})
   if (rows.length === 0) return []
   const ids = rows.map(({ host_id }) => host_id)
   const drained = await db.orm

@@ -1,4 +1,4 @@
-import { and, asc, eq, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
 import { isInFuture } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
@@ -53,8 +53,12 @@ export function queueCrashes(tx: Tx, cellId: CellId, views: readonly InstanceVie
   tx.queue(CRASHED, { cellId, servers: JSON.stringify(servers) })
 }
 
-/** Those that have waited longest first. */
-export async function dueRestarts(db: Executor, max: number): Promise<readonly GuestRestart[]> {
+/** Those of servers in these cells that have waited longest first. Servers of other cells keep none of them waiting. */
+export async function dueRestarts(
+  db: Executor,
+  cells: readonly CellId[],
+  max: number,
+): Promise<readonly GuestRestart[]> {
   const { serverId, dueAt, restarts } = guestRestarts
   const { projectId, flavorId, cellId } = serverIndex
   const rows = await db.orm
@@ -65,7 +69,12 @@ export async function dueRestarts(db: Executor, max: number): Promise<readonly G
     .from(guestRestarts)
     .innerJoin(serverIndex, eq(serverIndex.serverId, serverId))
     .leftJoin(requestSpecs, eq(requestSpecs.serverId, serverId))
-    .where(or(lte(dueAt, sql`now(3)`), isInFuture(sql`${dueAt} - interval ${PAUSE_MAX_S} second`)))
+    .where(
+      and(
+        or(lte(dueAt, sql`now(3)`), isInFuture(sql`${dueAt} - interval ${PAUSE_MAX_S} second`)),
+        inArray(cellId, [...cells]),
+      ),
+    )
     .orderBy(asc(dueAt))
     .limit(max)
   return rows.flatMap(({ dueAt: due, cellId: cell, hint, ...row }) => {

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import {
   type HostedServer,
@@ -44,6 +45,11 @@ export function reachable(cell: Cell | undefined): Cell {
     'unavailable',
     `Cell ${cell?.name ?? 'of this host'} does not answer. Please try again when it is back.`,
   )
+}
+
+/** The ids of all cells that can be asked now. */
+export function reachableCells({ cells }: { readonly cells: AllCells }): readonly CellId[] {
+  return cells.cells().flatMap(({ id, isReachable }) => (isReachable ? [id] : []))
 }
 
 /** Hosts that are not disabled, of one zone where it is named. */

@@ -16,8 +16,9 @@ export function evacuateFenced({ db, cells, log }: Compute): RowReconciler<Fence
     name: 'evacuate fenced hosts',
     everyMs: EVERY_MS,
     due: async () => {
-      const fenced = await hostsToEvacuate(db, BATCH)
-      return fenced.filter(({ cellId }) => cells.cell(cellId)?.isReachable === true)
+      const fenced = await hostsToEvacuate(db)
+      // Hosts that wait for their cells take no place of others.
+      return fenced.filter(({ cellId }) => cells.cell(cellId)?.isReachable === true).slice(0, BATCH)
     },
     keyOf: ({ hostId }) => hostId,
     work: async ({ hostId, name, cellId, fencedAt }) => {

@@ -2,6 +2,7 @@ import { isFailure } from '#common/errors.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { dueRestarts, endRestart, type GuestRestart, takeRestart } from '../../db/guest-restarts.ts'
 import type { Compute } from '../compute.ts'
+import { reachableCells } from '../hosts/host-state.ts'
 import { operatorOf } from '../operations/operator-of.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
@@ -15,14 +16,10 @@ const ACTION = 'restart guest'
 
 /** Servers whose guests have ended by themselves are started again, where their placement policies say so. */
 export function restartGuests(compute: Compute): RowReconciler<GuestRestart> {
-  const { db, cells } = compute
   return {
     name: 'restart guests',
     everyMs: EVERY_MS,
-    due: async () => {
-      const due = await dueRestarts(db, BATCH)
-      return due.filter(({ cellId }) => cells.cell(cellId)?.isReachable === true)
-    },
+    due: () => dueRestarts(compute.db, reachableCells(compute), BATCH),
     keyOf: ({ serverId }) => serverId,
     work: (due) => restart(compute, due),
   }
