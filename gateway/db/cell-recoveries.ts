@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
@@ -68,15 +68,18 @@ export async function hasRecoverySince(
   return row !== undefined
 }
 
-/** Those that have not ended, at most `max`. */
+/** Those that have not ended, in the order of their ids after one, at most `max`. */
 export async function runningRecoveries(
   db: Executor,
+  after: string,
   max: number,
 ): Promise<readonly CellRecovery[]> {
+  const { id, state, kind } = operations
   const rows = await db.orm
     .select()
     .from(operations)
-    .where(and(eq(operations.state, 'running'), eq(operations.kind, CELL_RECOVERY)))
+    .where(and(eq(state, 'running'), eq(kind, CELL_RECOVERY), gt(id, after)))
+    .orderBy(asc(id))
     .limit(max)
   return rows.map(recoveryOf)
 }

@@ -130,7 +130,7 @@ test('a drain that was cancelled goes on while a server of it moves', async () =
     ...{ startedAt: new Date(), updatedAt: new Date() },
   }
   await db.orm.insert(operations).values(row)
-  const isDue = async () => (await runningDrains(db, 10)).some(({ id }) => id === of.drain)
+  const isDue = async () => (await runningDrains(db, '', 10)).some(({ id }) => id === of.drain)
 
   expect(await isDue()).toBe(true)
   await db.transaction((tx) => endOperation(tx, of.drain, 'cancelled', null))

@@ -25,19 +25,21 @@ const max = sql.placeholder('max')
 const ageS = sql.placeholder('ageS')
 const IDLE = sql`m.saga_id is null and m.is_deleting = false and m.cell_id is not null
   and s.deleted_at is null and s.task_state is null`
+/** Those whose cells refuse the act keep no others waiting: each try changes their mappings. */
+const IN_TURN = sql`order by m.changed_at`
 const WHAT = sql`m.server_id, m.cell_id, m.attempt, s.user_id, s.project_id`
 
 const UNCONFIRMED = sqlStatement(sql`
   select ${WHAT} from instance_mappings m join server_index s on s.server_id = m.server_id
   where m.is_resizing = true and ${IDLE} and s.vm_state = 'resized'
-    and s.updated_at <= now(3) - interval ${ageS} second limit ${max}`)
+    and s.updated_at <= now(3) - interval ${ageS} second ${IN_TURN} limit ${max}`)
 
 const SHELVED = sqlStatement(sql`
   select ${WHAT} from images i
   join instance_mappings m on m.server_id = i.snapshot_of
   join server_index s on s.server_id = m.server_id
   where i.snapshot_for = 'shelve' and i.status = 'active' and ${IDLE} and s.vm_state = 'shelved'
-    and s.updated_at <= now(3) - interval ${ageS} second limit ${max}`)
+    and s.updated_at <= now(3) - interval ${ageS} second ${IN_TURN} limit ${max}`)
 
 const RESIZED = sqlStatement(sql`
   select m.server_id, json_value(s.flavor, '$.vcpus') as vcpus,

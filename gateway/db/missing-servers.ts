@@ -28,8 +28,8 @@ const LIST = sqlStatement(sql`
   select m.cell_id, m.server_id, m.attempt
   from server_index s join instance_mappings m on m.server_id = s.server_id
   where s.missing_since is not null and s.deleted_at is null and m.cell_id is not null
-    and m.is_deleting = false and m.saga_id is null
-  order by s.missing_since desc limit ${sql.placeholder('max')}`)
+    and m.is_deleting = false and m.saga_id is null and s.server_id > ${sql.placeholder('after')}
+  order by s.server_id limit ${sql.placeholder('max')}`)
 
 export interface MissingServer {
   readonly cellId: CellId
@@ -60,9 +60,17 @@ export async function markMissing(tx: Tx, cell: CellId, range: IdRange): Promise
   return (await tx.run(MARK, values)).affectedRows
 }
 
-/** Marked servers, at most `max`, each with the cell of its mapping; servers with work in progress are left out. */
-export async function missingServers(db: Executor, max: number): Promise<readonly MissingServer[]> {
+/**
+ * Marked servers, in the order of their ids after one, at most `max`, each with the cell of its mapping; servers with work in
+ * progress are left out.
+ */
+export async function missingServers(
+  db: Executor,
+  after: string,
+  max: number,
+): Promise<readonly MissingServer[]> {
   const rows = await db.rows<{ cell_id: CellId; server_id: InstanceId; attempt: number }>(LIST, {
+    after,
     max: BigInt(max),
   })
   return rows.map((row) => ({

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, not, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, lt, not, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
@@ -124,18 +124,32 @@ export async function findHostDrain(db: Executor, id: string): Promise<HostDrain
   return rows.map(drainOf)[0]
 }
 
-/** Those that run, or have been cancelled while servers were moving, at most `max`. Reads none of the operations that have ended. */
-export async function runningDrains(db: Executor, max: number): Promise<readonly HostDrain[]> {
+/**
+ * Those that run, or have been cancelled while servers were moving, in the order of their ids after one, at most `max`. Reads
+ * none of the operations that have ended.
+ */
+export async function runningDrains(
+  db: Executor,
+  after: string,
+  max: number,
+): Promise<readonly HostDrain[]> {
   const moving = db.orm
     .select({ id: drainMoves.operationId })
     .from(drainMoves)
     .where(inArray(drainMoves.state, ['starting', 'moving']))
-  const isRunning = eq(operations.state, 'running')
-  const running = await drainRows(db).where(and(isDrain, isRunning)).limit(max)
-  const ended = await drainRows(db)
-    .where(and(isDrain, inArray(operations.id, moving), not(isRunning)))
-    .limit(max)
-  return [...running, ...ended].slice(0, max).map(drainOf)
+  const { id, state } = operations
+  const isRunning = eq(state, 'running')
+  const first = (which: SQL | undefined) =>
+    drainRows(db)
+      .where(and(isDrain, gt(id, after), which))
+      .orderBy(asc(id))
+      .limit(max)
+  const running = await first(isRunning)
+  const ended = await first(and(inArray(id, moving), not(isRunning)))
+  return [...running, ...ended]
+    .map(drainOf)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .slice(0, max)
 }
 
 /** Those that operators began, the newest first, from before an id. */

@@ -75,7 +75,7 @@ test('a move is due once nothing changes its server any more, and where its serv
   ]
   const { id: gone } = await begun()
 
-  const due = (await dueServerMoves(env.db, 1_000)).map(({ id }) => id)
+  const due = (await dueServerMoves(env.db, '', 1_000)).map(({ id }) => id)
 
   expect(due).toEqual(expect.arrayContaining([idle, deleting, gone]))
   expect(due).not.toContain(busy)

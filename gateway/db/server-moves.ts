@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId, HostId, InstanceId } from '#common/ids.ts'
@@ -81,9 +81,10 @@ export async function runningMoveOf(
   return rows.map(moveOf)[0]
 }
 
-/** Those that have not ended and may go on, at most `max`: nothing changes their servers, or these are deleted. */
+/** Those that have not ended and may go on, in the order of their ids after one, at most `max`: nothing changes their servers, or these are deleted. */
 export async function dueServerMoves(
   db: Executor,
+  after: string,
   max: number,
 ): Promise<readonly ServerMoveRecord[]> {
   const { deletedAt } = serverIndex
@@ -92,7 +93,8 @@ export async function dueServerMoves(
   const rows = await moveRows(db)
     .leftJoin(serverIndex, eq(serverIndex.serverId, operations.subjectId))
     .leftJoin(instanceMappings, eq(instanceMappings.serverId, operations.subjectId))
-    .where(and(eq(operations.state, 'running'), sql`not ${waits}`))
+    .where(and(eq(operations.state, 'running'), gt(operations.id, after), sql`not ${waits}`))
+    .orderBy(asc(operations.id))
     .limit(max)
   return rows.map(moveOf)
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNotNull, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNotNull, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId, VolumeId } from '#common/ids.ts'
@@ -154,18 +154,19 @@ export async function leaveCell(
   return result.affectedRows === 1
 }
 
-/** What moves have left in cells other than these. */
+/** What moves have left in these cells, in the order of the moves' ids after one, at most `max`. */
 export async function contentLeft(
   db: Executor,
-  except: readonly CellId[],
+  cells: readonly CellId[],
+  after: string,
   max: number,
 ): Promise<readonly LeftContent[]> {
-  const { leftCellId, leftAttempt } = volumeMoves
-  const elsewhere = except.length === 0 ? undefined : notInArray(leftCellId, [...except])
+  const { operationId, leftCellId, leftAttempt } = volumeMoves
   const rows = await db.orm
     .select()
     .from(volumeMoves)
-    .where(and(isNotNull(leftCellId), isNotNull(leftAttempt), elsewhere))
+    .where(and(inArray(leftCellId, [...cells]), isNotNull(leftAttempt), gt(operationId, after)))
+    .orderBy(asc(operationId))
     .limit(max)
   return rows.map((row) => ({
     operationId: row.operationId,

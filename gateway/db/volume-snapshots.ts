@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId, SagaId, VolumeId, VolumeSnapshotId } from '#common/ids.ts'
 import type {
@@ -212,7 +212,7 @@ export async function snapshotsLeftIn(
   return rows.map(({ id }) => id as VolumeSnapshotId)
 }
 
-/** Snapshots that are being deleted, and that no saga has been working on for so long; not in these cells. */
+/** Snapshots that are being deleted, and that no saga has been working on for so long, the longest first; not in these cells. */
 export async function unownedSnapshotDeletes(
   db: Executor,
   except: readonly CellId[],
@@ -227,6 +227,7 @@ export async function unownedSnapshotDeletes(
     .select({ id })
     .from(volumeSnapshots)
     .where(and(eq(isDeleting, true), isNull(sagaId), idle, elsewhere))
+    .orderBy(asc(changedAt))
     .limit(max)
   return rows.map((row) => row.id as VolumeSnapshotId)
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import type { CellId, SagaId, VolumeId } from '#common/ids.ts'
@@ -195,7 +195,7 @@ export async function countVolumesIn(db: Executor, cellId: CellId): Promise<numb
   return row?.volumes ?? 0
 }
 
-/** Volumes that are being deleted, and that no saga has been working on for so long; not in these cells. */
+/** Volumes that are being deleted, and that no saga has been working on for so long, the longest first; not in these cells. */
 export async function unownedVolumeDeletes(
   db: Executor,
   except: readonly CellId[],
@@ -211,6 +211,7 @@ export async function unownedVolumeDeletes(
     .select({ id: volumes.id })
     .from(volumes)
     .where(and(eq(volumes.isDeleting, true), isNull(volumes.sagaId), idle, elsewhere))
+    .orderBy(asc(volumes.changedAt))
     .limit(max)
   return rows.map(({ id }) => id as VolumeId)
 }

@@ -144,7 +144,12 @@ export class VolumeMoveWorld implements AsyncDisposable {
     await waitFor(
       'nothing elsewhere',
       async () => {
-        const left = await contentLeft(env.db, [], 1_000)
+        const left = await contentLeft(
+          env.db,
+          env.cells.map(({ id }) => id),
+          '',
+          1_000,
+        )
         return left.every((each) => each.volumeId !== volumeId)
       },
       LIMIT_MS,

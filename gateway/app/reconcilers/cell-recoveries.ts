@@ -12,7 +12,8 @@ export function cellRecoveries(compute: Compute): RowReconciler<CellRecovery> {
   return {
     name: 'cell recoveries',
     everyMs: EVERY_MS,
-    due: () => runningRecoveries(compute.db, BATCH),
+    due: (_signal, after) => runningRecoveries(compute.db, after?.id ?? '', BATCH),
+    batch: BATCH,
     keyOf: ({ id }) => id,
     work: (recovery) => advanceRecovery(compute, recovery),
   }

@@ -24,7 +24,8 @@ export function drainHosts(compute: Compute): RowReconciler<DueDrain> {
   return {
     name: 'drain hosts',
     everyMs: EVERY_MS,
-    due: () => dueDrains(compute.db),
+    due: (_signal, after) => dueDrains(compute.db, after),
+    batch: BATCH,
     parallel: PARALLEL,
     keyOf: ({ id }) => id,
     work: (drain) => tryToAdvance(compute, drain),
@@ -33,8 +34,8 @@ export function drainHosts(compute: Compute): RowReconciler<DueDrain> {
 }
 
 /** A host that is drained serves no more itself, so a cell that has a serving host has another one. */
-async function dueDrains(db: Executor): Promise<readonly DueDrain[]> {
-  const drains = await runningDrains(db, BATCH)
+async function dueDrains(db: Executor, after: DueDrain | undefined): Promise<readonly DueDrain[]> {
+  const drains = await runningDrains(db, after?.id ?? '', BATCH)
   const serving = await cellsWithServingHosts(db, new Set(drains.map(({ cellId }) => cellId)))
   return drains.map((drain) => ({ ...drain, othersServe: serving.has(drain.cellId) }))
 }

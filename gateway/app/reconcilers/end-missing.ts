@@ -18,10 +18,17 @@ export function endMissing(compute: Compute): RowReconciler<MissingServer> {
     name: 'missing servers',
     everyMs: EVERY_MS,
     due: async () => {
-      const missing = await missingServers(compute.db, BATCH_MAX)
-      const byCell = [...Map.groupBy(missing, ({ cellId }) => cellId)]
-      const ended = byCell.map(([cellId, servers]) => endedOf(compute, cellId, servers))
-      return (await Promise.all(ended)).flat()
+      const due: MissingServer[] = []
+      let missing: readonly MissingServer[] = []
+      do {
+        const after = missing.at(-1)?.serverId ?? ''
+        missing = await missingServers(compute.db, after, BATCH_MAX)
+        const byCell = [...Map.groupBy(missing, ({ cellId }) => cellId)]
+        const ended = byCell.map(([cellId, servers]) => endedOf(compute, cellId, servers))
+        due.push(...(await Promise.all(ended)).flat())
+        // Those that are left for an operator to judge keep no others waiting.
+      } while (missing.length === BATCH_MAX && due.length < BATCH_MAX)
+      return due
     },
     keyOf: ({ serverId }) => serverId,
     work: (server) => end(compute, server),

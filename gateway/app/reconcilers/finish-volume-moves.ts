@@ -2,6 +2,7 @@ import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
 import { contentLeft, type LeftContent, recordContentGone } from '../../db/volume-moves.ts'
 import type { Compute } from '../compute.ts'
+import { reachableCells } from '../hosts/host-state.ts'
 import type { RowReconciler } from './row-reconciler.ts'
 
 /** The longest time between rounds; a commit that may be work wakes it earlier. */
@@ -17,18 +18,13 @@ export function finishVolumeMoves(compute: Compute): RowReconciler<LeftContent> 
   return {
     name: 'finish volume moves',
     everyMs: EVERY_MS,
-    due: () => {
-      const unreachable = cells.cells().filter(({ isReachable }) => !isReachable)
-      return contentLeft(
-        db,
-        unreachable.map(({ id }) => id),
-        BATCH_MAX,
-      )
-    },
+    // A cell that has left has no content of this deployment.
+    due: (_signal, after) =>
+      contentLeft(db, reachableCells(compute), after?.operationId ?? '', BATCH_MAX),
+    batch: BATCH_MAX,
     keyOf: ({ operationId }) => operationId,
     work: async (left) => {
       const cell = cells.cell(left.cellId)
-      // A cell that has left has no content of this deployment.
       if (cell === undefined) return
       const { volumeId, attempt } = left
       const operation = { id: newId<string>(), volumeId, attempt }

@@ -68,6 +68,16 @@ const rowStates = async () => {
   return Object.fromEntries(rows.map(({ rowId, state }) => [rowId, state]))
 }
 
+test('a round comes to all rows, though those of full batches stay due', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e']
+  const due = async (_signal: AbortSignal, after = '') =>
+    keys.filter((key) => key > after).slice(0, 2)
+
+  await round(await lives('one'), rowsOf(keys, { due, batch: 2 }))
+
+  expect(worked).toEqual(keys)
+})
+
 test('rows on which a process worked when it ended are tried in an isolated process, and the guilty one is stuck until an operator continues it', async () => {
   const keys = ['guilty', 'innocent', 'unclear']
   await takeRows(db, await lives('one'), 'sample', keys)

@@ -11,8 +11,11 @@ import type { Compute } from '../compute.ts'
 export interface RowReconciler<Row> {
   readonly name: string
   readonly everyMs: number
-  /** The rows that need it now, a bounded number. */
-  due(signal: AbortSignal): Promise<readonly Row[]>
+  /**
+   * The rows that need it now, a bounded number. `after`: the last of the rows before, in a round that goes on. Rows that
+   * stay due though they were worked on have to come after it, or else last: they would keep the others waiting.
+   */
+  due(signal: AbortSignal, after?: Row): Promise<readonly Row[]>
   /** That number, where a round goes on with the next rows as long as there are so many; absent: it does not. */
   readonly batch?: number
   /** The name of the work on a row, in at most 64 characters of ASCII. */
@@ -62,18 +65,30 @@ async function round<Row>(
   guard: Guard & Trying,
   signal: AbortSignal,
 ): Promise<ReconcilerReport> {
-  const seen = new Set<string>()
   let report: ReconcilerReport = { due: 0 }
-  for (;;) {
-    const found = await each.due(signal)
+  for await (const due of batches(each, signal)) {
+    for (const key of guard.trying) due.delete(key)
+    if (due.size > 0) report = summed(report, await workOn(each, guard, due, signal))
+  }
+  return report
+}
+
+/** The rows of a round by their keys, each once. */
+async function* batches<Row>(
+  each: RowReconciler<Row>,
+  signal: AbortSignal,
+): AsyncGenerator<Map<string, Row>> {
+  const seen = new Set<string>()
+  let found: readonly Row[] = []
+  do {
+    found = await each.due(signal, found.at(-1))
     const due = new Map(found.map((row) => [each.keyOf(row), row]))
     // One that is still due is for the next round.
-    for (const key of [...seen, ...guard.trying]) due.delete(key)
-    if (due.size === 0) return report
+    for (const key of seen) due.delete(key)
+    if (due.size === 0) return
     for (const key of due.keys()) seen.add(key)
-    report = summed(report, await workOn(each, guard, due, signal))
-    if (found.length !== each.batch) return report
-  }
+    yield due
+  } while (found.length === each.batch)
 }
 
 function summed(one: ReconcilerReport, other: ReconcilerReport): ReconcilerReport {
@@ -150,7 +165,12 @@ export async function workIsolated<Row>(
   { row: key }: IsolatedRow,
   signal: AbortSignal,
 ): Promise<null> {
-  const due = (await each?.due(signal)) ?? []
-  for (const row of due) if (each!.keyOf(row) === key) await each!.work(row)
+  if (each === undefined) return null
+  for await (const due of batches(each, signal)) {
+    const row = due.get(key)
+    if (row === undefined) continue
+    await each.work(row)
+    break
+  }
   return null
 }

@@ -14,7 +14,8 @@ export function serverMoves(compute: Compute): RowReconciler<ServerMoveRecord> {
   return {
     name: 'server moves',
     everyMs: EVERY_MS,
-    due: () => dueServerMoves(compute.db, BATCH),
+    due: (_signal, after) => dueServerMoves(compute.db, after?.id ?? '', BATCH),
+    batch: BATCH,
     parallel: PARALLEL,
     keyOf: ({ id }) => id,
     work: (move) => advanceServerMove(compute, move),
