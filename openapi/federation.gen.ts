@@ -745,7 +745,10 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** List the servers that were taken from a lost cell, with what each would be built from again. Changes nothing. */
+        /**
+         * List what a recovery of a lost cell would do about each of its servers. Changes nothing.
+         * @description Of a cell that was not declared lost, and from which no server was taken, it lists what would happen if the cell were lost.
+         */
         readonly get: operations["explainRecovery"];
         readonly put?: never;
         /**
@@ -1784,9 +1787,11 @@ export interface components {
             readonly source: components["schemas"]["RecoverySource"] | null;
             /** Format: uuid */
             readonly image_id: string | null;
+            /** @description The name of the cell that the filters and placement policies choose for it now, as if it were the only one. Null if it would not be built. */
+            readonly cell: string | null;
             /** @description The name of a cell that keeps this image, and is preferred. Null if none does. */
             readonly replica_cell: string | null;
-            /** @description Why it cannot be built. */
+            /** @description Why it would not be built. Null: it would. */
             readonly reason: string | null;
         };
         /** @description One end of a path. */
@@ -3789,6 +3794,8 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
+                        /** @description True: the cell was not declared lost, and has these servers. */
+                        readonly assumes_loss: boolean;
                         readonly servers: readonly components["schemas"]["RecoverableServer"][];
                     };
                 };

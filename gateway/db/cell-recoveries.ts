@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, gte, inArray, isNull, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { VmState } from '#common/states/instance-states.ts'
@@ -107,7 +107,6 @@ export async function serversOfRecovery(
   operationId: string | null,
   max: number,
 ): Promise<readonly LostServer[]> {
-  const { serverId: id, name, vmState, taskState, intent, fault, volumes } = serverIndex
   const isLost = and(isNull(instanceMappings.cellId), eq(instanceMappings.lostCellId, cellId))
   const begun = db.orm
     .select({ id: drainMoves.serverId })
@@ -132,9 +131,33 @@ export async function serversOfRecovery(
   // Its mapping has named other cells since the lost one.
   const isRefused = and(
     isNull(instanceMappings.cellId),
-    eq(vmState, 'error'),
+    eq(serverIndex.vmState, 'error'),
     inArray(instanceMappings.serverId, refused),
   )
+  const begins = operationId === null ? undefined : inArray(instanceMappings.serverId, begun)
+  return selectServers(db, or(isLost, isRefused, begins), max)
+}
+
+/** The servers of the cell that a recovery would build if the cell were lost, at most `max`: those that have run, and are not to be deleted. */
+export async function serversToTake(
+  db: Executor,
+  cellId: string,
+  max: number,
+): Promise<readonly LostServer[]> {
+  const { launchedAt, intent } = serverIndex
+  const isInCell = eq(instanceMappings.cellId, cellId)
+  const hasRun = isNotNull(launchedAt)
+  const stays = sql`not (${intent} <=> 'delete')`
+  const servers = await selectServers(db, and(isInCell, hasRun, stays), max)
+  return servers.map((server) => ({ ...server, lostCellId: cellId }))
+}
+
+async function selectServers(
+  db: Executor,
+  which: SQL | undefined,
+  max: number,
+): Promise<readonly LostServer[]> {
+  const { serverId: id, name, vmState, taskState, intent, fault, volumes } = serverIndex
   const rows = await db.orm
     .select({
       ...{ id, name, vmState, fault, volumes, projectId: serverIndex.projectId },
@@ -145,17 +168,7 @@ export async function serversOfRecovery(
     })
     .from(instanceMappings)
     .innerJoin(serverIndex, eq(serverIndex.serverId, instanceMappings.serverId))
-    .where(
-      and(
-        or(
-          isLost,
-          isRefused,
-          operationId === null ? undefined : inArray(instanceMappings.serverId, begun),
-        ),
-        eq(instanceMappings.isDeleting, false),
-        isNull(serverIndex.deletedAt),
-      ),
-    )
+    .where(and(which, eq(instanceMappings.isDeleting, false), isNull(serverIndex.deletedAt)))
     .orderBy(id)
     .limit(max)
   return rows.map(({ fault: said, volumes: attached, ...row }) => ({

@@ -1,8 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AttachmentId, type InstanceId, newId } from '#common/ids.ts'
+import { findOperatedCell } from '#gateway/app/cells/operated-cells.ts'
+import { forecastRecovery } from '#gateway/app/operations/forecast-recovery.ts'
 import { operatorOf } from '#gateway/app/operations/operator-of.ts'
-import { recoverableServers } from '#gateway/app/operations/recover-cell.ts'
 import { type MoveVolumeParams, moveVolumeSaga } from '#gateway/app/sagas/move-volume.ts'
 import { unshelveServer } from '#gateway/app/servers/acts/unshelve-server.ts'
 import { rebuildUnplaced } from '#gateway/app/servers/boot/rebuild-unplaced.ts'
@@ -116,8 +117,9 @@ test('a server whose cell is lost is built again without the volume that had lef
   const loss = { by: 'operator', statement: 'Its power was cut.' }
   await env.db.transaction((tx) => insertLoss(tx, north.id, loss))
   const shown = await env.until(carrierId, ({ vmState }) => vmState === 'error')
-  const explained = await recoverableServers(core, north.id, 'image')
-  expect(explained.find(({ server }) => server.id === carrierId)?.reason).toBe(
+  const cell = await findOperatedCell(env.db, core.cells, north.id)
+  const { servers } = await forecastRecovery(core, cell, 'image')
+  expect(servers.find(({ server }) => server.id === carrierId)?.reason).toBe(
     `It starts from volume ${volumeId}, which had left the cell before. Delete the server, and create one from that volume.`,
   )
 

@@ -13,14 +13,13 @@ import {
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 // Goal: the servers of a lost cell run in other cells again, from the newest that is known of them, or it is said why not.
 
-interface Recoverable {
-  readonly server_id: string
-  readonly source: string | null
-  readonly image_id: string | null
-  readonly reason: string | null
+interface Forecast {
+  readonly assumes_loss: boolean
+  readonly servers: readonly object[]
 }
 interface Image {
   readonly id: string
@@ -32,6 +31,9 @@ interface Stored {
 }
 
 const NORTH = '/federation/v1/cells/north'
+const SOUTH = '/federation/v1/cells/south'
+/** Of a server that cannot be built. */
+const NOT_BUILT = { cell: null, source: null, image_id: null }
 const IMAGES = '/image/v2/images'
 
 let cloud: Cloud
@@ -51,6 +53,15 @@ const waitFor = <T>(what: string, probe: () => Promise<T>) => waitForWithin(what
 const shown = (id: string) => showOperation(admin, id)
 const ended = (id: string) => endOfOperation(admin, id)
 const northern = async (name: string) => (await unboundServer(cloud, demo, 'north', { name })).id
+
+const containing = (fields: object) => expect.objectContaining(fields) as unknown
+
+/** What a recovery of the cell would do now. */
+async function forecast(assumes_loss: boolean): Promise<Forecast> {
+  const { body } = await admin.get<Forecast>(`${NORTH}/recovery`)
+  expect(body).toMatchObject({ assumes_loss })
+  return body
+}
 
 async function saved(id: string, name: string): Promise<string> {
   const { status, body } = await act(demo, id, { createImage: { name } }, { version: '2.45' })
@@ -116,43 +127,39 @@ test('the servers of a lost cell run in another one, built from their newest sna
   const before = await showServer(demo, kept)
   const rooted = await startedFromVolume('rooted')
   await demo.delete(`${IMAGES}/${gone}`)
+  const to = { cell: 'south', reason: null }
+  const expected = [
+    { server_id: plain, ...to, source: 'image', image_id: cloud.catalog.image },
+    { server_id: kept, ...to, source: 'snapshot', image_id: newest },
+    { server_id: hopeless.id, ...NOT_BUILT, reason: expect.stringContaining('is gone') },
+    {
+      ...{ server_id: rooted.id, ...NOT_BUILT },
+      reason: 'It starts from a volume, which is lost with the cell.',
+    },
+  ]
+  const { servers: assumed } = await forecast(true)
+  expect(assumed).toHaveLength(expected.length)
+  expect(assumed).toEqual(expect.arrayContaining(expected.map((each) => containing(each))))
+
   await loseNorth()
   for (const id of [plain, kept, hopeless.id, rooted.id])
     await waitFor('it to be taken from the cell', async () => {
       return (await showServer(demo, id)).status === 'ERROR'
     })
-
   await waitFor('its volume to be lost', async () => {
     return (await demo.get<Stored>(rooted.volume)).body.volume.status === 'error'
   })
 
-  const { body: explained } = await admin.get<{ servers: readonly Recoverable[] }>(
-    `${NORTH}/recovery`,
+  const { servers } = await forecast(false)
+  expect(servers).toHaveLength(expected.length)
+  expect(servers).toEqual(expect.arrayContaining(expected.map((each) => containing(each))))
+  const { out } = await new WeirCommand(cloud, 'admin').run('cell recover north --dry-run')
+  expect(out).toMatch(/^plain +south +image /m)
+  await admin.call('PATCH', SOUTH, { is_enabled: false })
+  expect((await forecast(false)).servers).toContainEqual(
+    containing({ server_id: plain, cell: null, reason: expect.stringContaining('EnabledFilter') }),
   )
-  expect(new Map(explained.servers.map(({ server_id, ...rest }) => [server_id, rest]))).toEqual(
-    new Map([
-      [
-        plain,
-        expect.objectContaining({ source: 'image', image_id: cloud.catalog.image, reason: null }),
-      ],
-      [kept, expect.objectContaining({ source: 'snapshot', image_id: newest, reason: null })],
-      [
-        hopeless.id,
-        expect.objectContaining({
-          source: null,
-          image_id: null,
-          reason: expect.stringContaining('is gone'),
-        }),
-      ],
-      [
-        rooted.id,
-        expect.objectContaining({
-          ...{ source: null, image_id: null },
-          reason: 'It starts from a volume, which was lost with the cell.',
-        }),
-      ],
-    ]),
-  )
+  await admin.call('PATCH', SOUTH, { is_enabled: true })
   await deleteServer(demo, rooted.id)
   expect((await demo.get(`${NORTH}/recovery`)).status).toBe(403)
 

@@ -8,7 +8,8 @@ import {
 } from '../../app/cells/operated-cells.ts'
 import { idempotencyKey } from '../../app/idempotency-key.ts'
 import { findEarlierResult } from '../../app/once-per-key.ts'
-import { recoverCell as recover, recoverableServers } from '../../app/operations/recover-cell.ts'
+import { forecastRecovery } from '../../app/operations/forecast-recovery.ts'
+import { recoverCell as recover } from '../../app/operations/recover-cell.ts'
 import { requireMatch } from '../../http/entity-tag.ts'
 import type { Handler } from '../../http/operation.ts'
 import { cellTag, cellView } from '../../views/federation/cell.ts'
@@ -35,15 +36,17 @@ export const declareCellLost: Handler<operations['declareCellLost']> = async (ca
 export const explainRecovery: Handler<operations['explainRecovery']> = async (call) => {
   const { app, params, query } = call
   const cell = await findOperatedCell(app.db, app.compute.cells, params.cell)
-  const servers = await recoverableServers(app.compute, cell.id, query.source ?? 'snapshot')
+  const forecast = await forecastRecovery(app.compute, cell, query.source ?? 'snapshot')
   return {
     body: {
-      servers: servers.map(({ server, source, image, replicaCell, reason }) => ({
+      assumes_loss: forecast.assumesLoss,
+      servers: forecast.servers.map(({ server, source, image, replicaCell, reason, ...to }) => ({
         server_id: server.id,
         name: server.name,
         project_id: server.projectId,
         source,
         image_id: image?.id ?? null,
+        cell: to.cell,
         replica_cell: replicaCell,
         reason,
       })),

@@ -1,5 +1,4 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
 import {
   beginCellRecovery,
   type CellRecovery,
@@ -8,24 +7,20 @@ import {
 } from '../../db/cell-recoveries.ts'
 import { beginMove, changeMove, movesOf } from '../../db/drain-moves.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
-import { newestSnapshots } from '../../db/image-snapshots.ts'
-import { findImage } from '../../db/images.ts'
 import { noteProgress, type OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
-import { keptReplicas } from '../../db/server-replicas.ts'
 import type { OperatedCell } from '../cells/operated-cells.ts'
 import type { Compute } from '../compute.ts'
 import { oncePerKey } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
-import { savedImage } from '../servers/acts/shelved-image.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { showServer } from '../servers/list/show-server.ts'
-import { volumesOf } from '../volumes/carried.ts'
 import { afterFailure } from './drain-plan.ts'
 import { findOperation } from './operations.ts'
 import { operatorOf } from './operator-of.ts'
+import { imagesFor, type Recoverable } from './recovery-images.ts'
 import {
   type LostServer,
   planRecovery,
@@ -69,40 +64,6 @@ export async function recoverCell(
   return findOperation(db, operationId)
 }
 
-/** What a server would be built from, or why it cannot be. */
-export interface Recoverable {
-  readonly server: LostServer
-  /** Null: it cannot be built. */
-  readonly image: BuildSpec['image'] | null
-  readonly source: RecoverySource | null
-  readonly reason: string | null
-}
-
-/** With the name of the cell that keeps its image, and is preferred; null: none does. */
-export interface ExplainedServer extends Recoverable {
-  readonly replicaCell: string | null
-}
-
-/** The servers that were taken from the lost cell and are in none, at most a thousand, with what each would be built from. */
-export async function recoverableServers(
-  { db }: Compute,
-  cellId: string,
-  source: RecoverySource,
-): Promise<readonly ExplainedServer[]> {
-  const servers = await serversOfRecovery(db, cellId, null, LOOKED_AT_MAX)
-  const kept = await keptReplicas(
-    db,
-    servers.map(({ id }) => id),
-  )
-  const found: ExplainedServer[] = []
-  for await (const each of imagesFor(db, servers, source)) {
-    const replica = kept.get(each.server.id)
-    const isIt = replica !== undefined && replica.imageId === each.image?.id
-    found.push({ ...each, replicaCell: isIt ? replica.cell : null })
-  }
-  return found
-}
-
 /** Takes a recovery one step further. */
 export async function advanceRecovery(compute: Compute, recovery: CellRecovery): Promise<void> {
   const { db, clock } = compute
@@ -125,46 +86,6 @@ export async function advanceRecovery(compute: Compute, recovery: CellRecovery):
     if (building >= recovery.parallel) break
   }
   await conclude(compute, recovery, building)
-}
-
-async function* imagesFor(
-  db: Compute['db'],
-  servers: readonly LostServer[],
-  source: RecoverySource,
-): AsyncGenerator<Recoverable> {
-  const saved =
-    source === 'snapshot' ? await newestSnapshots(db, servers) : new Map<string, string>()
-  for (const server of servers) yield await imageFor(db, server, saved.get(server.id))
-}
-
-/** Why a server is not built again that starts from a volume. */
-async function whereItsDiskIs(db: Compute['db'], { id, lostCellId }: LostServer): Promise<string> {
-  const [root] = await volumesOf(db, id as InstanceId)
-  return root === undefined || root.cellId === lostCellId
-    ? 'It starts from a volume, which was lost with the cell.'
-    : `It starts from volume ${root.id}, which had left the cell before. Delete the server, and create one from that volume.`
-}
-
-async function imageFor(
-  db: Compute['db'],
-  server: LostServer,
-  snapshotId: string | undefined,
-): Promise<Recoverable> {
-  const not = (reason: string) => ({ server, image: null, source: null, reason })
-  const request = await findRequestSpec(db, server.id)
-  if (request === undefined) return not('It is being deleted.')
-  // A root volume that was lost with the cell is not attached any more.
-  const startedFromVolume = request.spec.volumes?.some(({ isRoot }) => isRoot === true)
-  if (server.startsFromVolume || startedFromVolume === true)
-    return not(await whereItsDiskIs(db, server))
-  const own = request.spec.image
-  const snapshot = snapshotId === undefined ? undefined : await findImage(db, snapshotId)
-  const saved = snapshot && savedImage(snapshot, own)
-  if (saved !== undefined) return { server, image: saved, source: 'snapshot', reason: null }
-  const image = await findImage(db, own.id)
-  if (image === undefined || image.content === null)
-    return not(`Its image ${own.id} is gone, and no snapshot of it is there.`)
-  return { server, image: own, source: 'image', reason: null }
 }
 
 /** Afterwards the server is on its way to a cell, or waits, and says why. */

@@ -22,6 +22,7 @@ const RECOVERABLE: Listing<Recoverable> = {
   nameOf: ({ server_id }) => server_id,
   columns: [
     { head: 'SERVER', of: ({ name }) => name },
+    { head: 'OTHER CELL', of: ({ cell }) => cell },
     { head: 'FROM', of: ({ source }) => source },
     { head: 'IMAGE', of: ({ image_id }) => image_id },
     { head: 'KEPT AT', of: ({ replica_cell }) => replica_cell },
@@ -33,7 +34,8 @@ const RECOVERABLE: Listing<Recoverable> = {
 
 /**
  * Afterwards the servers of a lost cell are being built again in other cells, and the operation is shown; with `wait`, it
- * has ended. A dry run shows what each would be built from.
+ * has ended. A dry run shows in which cell each would be built, and from what, or why not; of a cell that was not declared
+ * lost, what would happen if it were.
  */
 export async function recoverCell(
   operator: Operator,
@@ -48,8 +50,12 @@ export async function recoverCell(
   }
   if (options.dryRun === true) {
     const query = from === undefined ? {} : { source: from }
-    const { servers } = await federation.ask('get', '/v1/cells/{cell}/recovery', { path, query })
-    return show(listView(servers, RECOVERABLE))
+    const forecast = await federation.ask('get', '/v1/cells/{cell}/recovery', { path, query })
+    if (forecast.assumes_loss)
+      operator.err.write(
+        `Cell ${cell} was not declared lost. If it were, its servers would be built like this.\n`,
+      )
+    return show(listView(forecast.servers, RECOVERABLE))
   }
   const body = {
     ...(from !== undefined && { source: from }),

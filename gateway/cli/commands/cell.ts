@@ -247,7 +247,10 @@ function addRecovering(cell: Command, operator: Operator): void {
     )
     .option('--parallel <count>', 'Build at most so many servers at a time (default: 10)', count)
     .option('--reason <text>', 'Reason, shown to operators')
-    .option('--dry-run', 'Only show what each server would be built from')
+    .option(
+      '--dry-run',
+      'Only show in which cell each server would be built, and from what, or why not',
+    )
     .option('--wait', 'Wait until no server is left')
     .option('--timeout <seconds>', 'Stop waiting after this time; the recovery continues', seconds)
     .action(async (name: string, options: RecoverOptions) => {
