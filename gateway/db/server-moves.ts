@@ -81,6 +81,21 @@ export async function runningMoveOf(
   return rows.map(moveOf)[0]
 }
 
+/** How the move of the server ended that this request began, in its own words; null: it does not say, or there is none. */
+export async function messageOfMove(
+  db: Executor,
+  serverId: string,
+  requestId: string,
+): Promise<string | null> {
+  const { kind, subjectId } = operations
+  const isMove = and(eq(kind, SERVER_MOVE), eq(subjectId, serverId))
+  const [row] = await db.orm
+    .select({ message: operations.message })
+    .from(operations)
+    .where(and(isMove, eq(operations.requestId, requestId)))
+  return row?.message ?? null
+}
+
 /** Those that have not ended and may go on, in the order of their ids after one, at most `max`: nothing changes their servers, or these are deleted. */
 export async function dueServerMoves(
   db: Executor,

@@ -312,6 +312,23 @@ test('a host whose cell has no other is drained into another cell, if that is as
   await admin.call('PATCH', `${ROOT}/hosts/${host}`, { is_cordoned: false })
 })
 
+test('a drain says why a move to another cell failed that had begun', async () => {
+  const { id } = await freeServer(north, { name: 'unsaved' })
+  const effect = { do: 'fail', kind: 'internal', message: 'no disk' } as const
+  north.computes[0]!.fail({ method: 'takeChanges', effect })
+  const drain = `${ROOT}/hosts/${await hostOf(north)}/drain`
+
+  const { body: begun } = await admin.post<Operation>(drain, { to_other_cells: true })
+
+  const { message } = await untilOperation(admin, begun.id, (now) => now.message !== null)
+  expect(message).toMatch(/^1 server is left\. unsaved waits: .*no disk/)
+  north.computes[0]!.fail()
+  await admin.post(`${ROOT}/operations/${begun.id}/cancel`)
+  await endOfOperation(admin, begun.id)
+  await admin.call('PATCH', `${ROOT}/hosts/${await hostOf(north)}`, { is_cordoned: false })
+  await deleteServer(demo, id)
+})
+
 test('a cell that is drained gives away the servers whose placement policy says so, and waits for the others', async () => {
   const policies = `${ROOT}/placement-policies`
   const { tiny, small } = cloud.catalog

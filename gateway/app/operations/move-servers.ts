@@ -7,6 +7,7 @@ import { policySubjectsOn } from '../../db/fenced-hosts.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { HostDrain } from '../../db/operations.ts'
 import type { PlacementPolicy } from '../../db/placement-policies.ts'
+import { messageOfMove } from '../../db/server-moves.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import { appliedPolicy } from '../placement-policies/applied-policy.ts'
@@ -74,7 +75,7 @@ export async function moveServers(
   const methods = (serverId: string) =>
     methodCount(settings, servers.find(({ id }) => id === serverId) ?? {})
   for (const move of plan.failed) {
-    const why = await failureOf(db, move.serverId, move.requestId ?? '')
+    const why = await whyFailed(db, move)
     await put(afterFailure(move, why ?? UNKNOWN, methods(move.serverId), now))
   }
   for (const { serverId, reason } of plan.stuck) {
@@ -93,6 +94,12 @@ export async function moveServers(
     }),
   ])
   return leftOf(await openMoves(db, drain.id), servers)
+}
+
+/** A move to another cell takes steps of its own, by which the server's actions have them. */
+function whyFailed(db: Executor, { serverId, method, requestId }: DrainMove) {
+  const tell = method === 'cell' ? messageOfMove : failureOf
+  return tell(db, serverId, requestId ?? '')
 }
 
 function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): MovesLeft {
