@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import { isInFuture } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
@@ -37,6 +37,10 @@ const CRASHED = sqlStatement(sql`
       guest_restarts.restarts),
     due_at = now(3) + interval if(guest_restarts.restarts = 0, 0, least(
       ${sql.raw(String(PAUSE_FIRST_S))} * pow(2, guest_restarts.restarts - 1), ${sql.raw(String(PAUSE_MAX_S))})) second`)
+
+const END = sqlStatement(
+  sql`update guest_restarts set due_at = null where server_id = ${placeholder('serverId')}`,
+)
 
 const PURGE = sqlStatement(sql`
   delete from guest_restarts
@@ -95,6 +99,25 @@ export function takeRestart(db: Executor, due: GuestRestart): Promise<boolean> {
 /** Afterwards it is not due any more: it stays off. */
 export function endRestart(db: Executor, due: GuestRestart): Promise<boolean> {
   return changed(db, due, { dueAt: null, restarts: 0 })
+}
+
+/** Afterwards the server, which was not started when it was last taken, is due again after a pause, unless its guest has ended anew. */
+export async function retryRestart(
+  db: Executor,
+  { serverId, restarts }: Pick<GuestRestart, 'serverId' | 'restarts'>,
+): Promise<void> {
+  const pauseS = Math.min(PAUSE_FIRST_S * 2 ** restarts, PAUSE_MAX_S)
+  const isServer = eq(guestRestarts.serverId, serverId)
+  const isTaken = and(isNull(guestRestarts.dueAt), eq(guestRestarts.restarts, restarts + 1))
+  await db.orm
+    .update(guestRestarts)
+    .set({ dueAt: sql`now(3) + interval ${pauseS} second` })
+    .where(and(isServer, isTaken))
+}
+
+/** Afterwards the server is not started by itself, as it was to be: somebody wants it off. */
+export function queueRestartEnd(tx: Tx, serverId: string): void {
+  tx.queue(END, { serverId })
 }
 
 /** Removes at most so many rows of servers that are gone, and returns how many. */

@@ -1,6 +1,13 @@
 import { isFailure } from '#common/errors.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
-import { dueRestarts, endRestart, type GuestRestart, takeRestart } from '../../db/guest-restarts.ts'
+import { findServer } from '../../db/find-server.ts'
+import {
+  dueRestarts,
+  endRestart,
+  type GuestRestart,
+  retryRestart,
+  takeRestart,
+} from '../../db/guest-restarts.ts'
 import type { Compute } from '../compute.ts'
 import { reachableCells } from '../hosts/host-state.ts'
 import { operatorOf } from '../operations/operator-of.ts'
@@ -45,8 +52,11 @@ async function restart(compute: Compute, due: GuestRestart): Promise<void> {
     )
   } catch (error) {
     if (!isFailure(error)) throw error
-    // Its owner has started or deleted it, or its host cannot start it: it stays as it is.
-    await note(compute, due, { state: 'failed', message: error.message })
+    // Else its owner has started or deleted it.
+    const isOff = (await findServer(db, serverId))?.vmState === 'stopped'
+    if (isOff) await retryRestart(db, due)
+    const message = isOff ? `${error.message} It is tried again.` : error.message
+    await note(compute, due, { state: 'failed', message })
   }
 }
 

@@ -4,6 +4,7 @@ import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
 import type { CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
+import { queueRestartEnd } from '../../db/guest-restarts.ts'
 import { findMapping, queueServerRelease, takeServer } from '../../db/instance-mappings.ts'
 import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
 import { queueActions, type ServerAction } from '../../db/server-actions.ts'
@@ -50,6 +51,7 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     queueActions(tx, [recordOf(params, work.requestId, null)])
+    if (params.act.name === 'stop') queueRestartEnd(tx, serverId)
     if (planned !== undefined) await reservePlan(tx, deps, planned)
     return null
   },
