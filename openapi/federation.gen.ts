@@ -1774,7 +1774,7 @@ export interface components {
             readonly statement: string;
         };
         /**
-         * @description What servers are built from. `snapshot` means the newest snapshot or backup of each that its project has, and the server's image where there is none; `image` means the image.
+         * @description What servers are built from. `snapshot` means the newest snapshot or backup of each that its project has and that was made since it was last rebuilt, and the server's image where there is none; `image` means the image.
          * @enum {string}
          */
         readonly RecoverySource: "snapshot" | "image";

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database, Tx } from '#common/db/database.ts'
 import { addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { newestSnapshots, surplusBackups } from './image-snapshots.ts'
 import { images } from './schema/image.ts'
+import { requestSpecs } from './schema/servers.ts'
 
 // Goal: of a project with many images, those that matter are read, and no others.
 
@@ -75,6 +77,18 @@ test('the newest of each server is found among many', async () => {
     ]),
   )
   expect(reads).toBeLessThan(READ_MAX)
+})
+
+test('none is found from before the server was rebuilt', async () => {
+  const server = await addServer(db, null)
+  const rebuilt = { rebuiltAt: Date.UTC(2026, 0, 1, 0, 0, 2) }
+  await db.orm.update(requestSpecs).set({ spec: rebuilt }).where(eq(requestSpecs.serverId, server))
+  const newest = async () => [...(await newestSnapshots(db, [{ id: server, projectId: PROJECT }]))]
+
+  await save([backup(server, 1)])
+  expect(await newest()).toEqual([])
+  const [after] = await save([backup(server, 3)])
+  expect(await newest()).toEqual([[server, after]])
 })
 
 test('the backups of a server beyond those that are kept are found among many', async () => {

@@ -4,7 +4,7 @@ import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
 import { COPY_OF_MOVE, isPartOfMove } from './parts-of-moves.ts'
 import { images } from './schema/image.ts'
-import { serverIndex } from './schema/servers.ts'
+import { requestSpecs, serverIndex } from './schema/servers.ts'
 
 /**
  * The purpose of an image that is made from a server, or from a volume (`volume`). `shelve`: the image of a shelved server,
@@ -97,13 +97,14 @@ export async function freeSnapshot(db: Executor, imageId: string): Promise<Fille
   return { kept: row?.kept ?? null, isPartOfAct }
 }
 
-/** By server: the newest full snapshot or backup of it that its own project has. Reads no more images than it has to. */
+/** By server: the newest full snapshot or backup of it that its own project has, and that was made since it was last rebuilt. Reads no more images than it has to. */
 export async function newestSnapshots(
   db: Executor,
   servers: readonly { readonly id: string; readonly projectId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   if (servers.length === 0) return new Map()
   const { serverId, projectId } = serverIndex
+  const rebuiltAt = sql`json_value(${requestSpecs.spec}, '$.rebuiltAt')`
   const newest = db.orm
     .select({ id: images.id })
     .from(images)
@@ -115,6 +116,7 @@ export async function newestSnapshots(
         sql`not ${isPartOfMove}`,
         inArray(property('instance_uuid'), [serverId]),
         inArray(property('image_type'), ['snapshot', 'backup']),
+        sql`(${rebuiltAt} is null or ${images.createdAt} >= from_unixtime(${rebuiltAt} / 1000))`,
       ),
     )
     .orderBy(desc(images.instanceUuid), desc(images.createdAt), desc(images.id))
@@ -122,6 +124,7 @@ export async function newestSnapshots(
   const rows = await db.orm
     .select({ serverId, imageId: sql<string | null>`(${newest})` })
     .from(serverIndex)
+    .leftJoin(requestSpecs, eq(requestSpecs.serverId, serverId))
     .where(inArray(serverId, [...new Set(servers.map(({ id }) => id))]))
   return new Map(
     rows.flatMap(({ serverId: id, imageId }) => (imageId === null ? [] : [[id, imageId] as const])),

@@ -125,12 +125,17 @@ test('the servers of a lost cell run in another one, built from their newest sna
   await saved(kept, 'older')
   const newest = await saved(kept, 'newest')
   const before = await showServer(demo, kept)
+  const rebuilt = await northern('rebuilt')
+  await saved(rebuilt, 'before its rebuild')
+  await act(demo, rebuilt, { rebuild: { imageRef: cloud.catalog.image } })
+  await untilSettled(cloud, rebuilt)
   const rooted = await startedFromVolume('rooted')
   await demo.delete(`${IMAGES}/${gone}`)
   const to = { cell: 'south', reason: null }
   const expected = [
     { server_id: plain, ...to, source: 'image', image_id: cloud.catalog.image },
     { server_id: kept, ...to, source: 'snapshot', image_id: newest },
+    { server_id: rebuilt, ...to, source: 'image', image_id: cloud.catalog.image },
     { server_id: hopeless.id, ...NOT_BUILT, reason: expect.stringContaining('is gone') },
     {
       ...{ server_id: rooted.id, ...NOT_BUILT },
@@ -142,7 +147,7 @@ test('the servers of a lost cell run in another one, built from their newest sna
   expect(assumed).toEqual(expect.arrayContaining(expected.map((each) => containing(each))))
 
   await loseNorth()
-  for (const id of [plain, kept, hopeless.id, rooted.id])
+  for (const id of [plain, kept, rebuilt, hopeless.id, rooted.id])
     await waitFor('it to be taken from the cell', async () => {
       return (await showServer(demo, id)).status === 'ERROR'
     })
@@ -160,7 +165,7 @@ test('the servers of a lost cell run in another one, built from their newest sna
     containing({ server_id: plain, cell: null, reason: expect.stringContaining('EnabledFilter') }),
   )
   await admin.call('PATCH', SOUTH, { is_enabled: true })
-  await deleteServer(demo, rooted.id)
+  for (const id of [rooted.id, rebuilt]) await deleteServer(demo, id)
   expect((await demo.get(`${NORTH}/recovery`)).status).toBe(403)
 
   // Cancelled, it builds what it has begun, and nothing else.

@@ -97,7 +97,7 @@ function rebuiltSpec(
 ): BuildSpec {
   const { name = now.name, hostname = now.hostname, metadata = now.metadata } = shown
   const { description, diskConfig, accessIPv4, accessIPv6 } = shown
-  const { image, flavor, configDrive } = spec
+  const { image, flavor, configDrive, rebuiltAt } = spec
   const keypair = shown.keyName === undefined ? now.keypair : spec.keypair
   const remarks = withCertificatesOf(spec.remarks, now.remarks ?? spec.remarks)
   const noted = Object.entries({ description, diskConfig, accessIPv4, accessIPv6 })
@@ -105,6 +105,7 @@ function rebuiltSpec(
   return {
     ...now,
     ...{ name, hostname, metadata, image, flavor, keypair, configDrive },
+    ...(rebuiltAt !== undefined && { rebuiltAt }),
     ...(remarks === undefined ? {} : { remarks: { ...remarks, ...changed } }),
   }
 }

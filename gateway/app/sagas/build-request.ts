@@ -19,7 +19,7 @@ export function buildRequest(
   const open = (sealed: string | null, what: SealedPart) =>
     sealed === null ? null : deps.secrets.open(sealed, sealingPurpose(serverId, what))
   const files = open(sealedFiles, 'files')
-  const { policyHint: _hint, savedDisk: _savedDisk, ...build } = spec
+  const { policyHint: _hint, savedDisk: _savedDisk, rebuiltAt: _rebuilt, ...build } = spec
   const { kernel, ramdisk, changes, ...image } = spec.image
   const readable = <F extends { readonly id: string }>(file: F) => ({
     ...file,

@@ -154,6 +154,7 @@ async function wanted(
       keypair,
       configDrive,
       remarks,
+      rebuiltAt: compute.clock.now(),
     },
     shown,
     reimages,

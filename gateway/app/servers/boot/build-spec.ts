@@ -8,6 +8,8 @@ type FurtherFile = 'kernel' | 'ramdisk' | 'changes'
 export interface BuildSpec extends Omit<InstanceBuild, 'userData' | 'adminPassword' | 'image'> {
   /** The name that the hint `policy` gave. */
   readonly policyHint?: string
+  /** When its owner last had it made again from an image, in milliseconds since the epoch: what was saved before is not its content any more. */
+  readonly rebuiltAt?: number
   /**
    * Of a server that is built again in another cell, until it runs there: the image that its disk was saved in, from
    * which it is built.
