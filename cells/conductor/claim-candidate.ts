@@ -1,6 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { ServerGroupRule } from '#openapi/wire/instance.ts'
+import type { Host } from '../hosts/host.ts'
+import { maxUnitsOf } from '../hosts/offer.ts'
 import { nodeResources, withNodes } from '../placement/choose-nodes.ts'
 import { claim } from '../placement/claim.ts'
 import { lockNodes } from '../placement/claim-nodes.ts'
@@ -55,6 +57,16 @@ export function instancesAllowedOn(
   return state === undefined ? undefined : instancesMaxOf(state, scheduling)
 }
 
+/** True for more of a class than the host gives one server, however much of it is free. */
+export function isTooLarge(
+  host: Pick<Host, 'inventory'> | undefined,
+  { vcpus, memoryMb, diskGb }: Resources,
+): boolean {
+  if (host?.inventory == null) return false
+  const most = maxUnitsOf(host.inventory)
+  return vcpus > most.vcpus || memoryMb > most.memoryMb || diskGb > most.diskGb
+}
+
 /** What was chosen for the claimant while it claimed. */
 type Claimed = Pick<PlacedOn, 'numa'>
 
@@ -84,6 +96,7 @@ export async function claimOnHost(
   claimant: Omit<Claimant, 'group'> & { readonly instancesMax?: number | undefined },
 ): Promise<Claimed | undefined> {
   const { consumer, resources, nodes, instancesMax } = claimant
+  if (isTooLarge(hosts.get(hostId), resources)) return undefined
   const counted = nodes === null ? [] : hosts.countedNodes(hostId)
   if (nodes === null || counted.length === 0)
     return (await claim(tx, hostId, consumer, resources, instancesMax)) ? {} : undefined

@@ -110,6 +110,21 @@ test('a build that no host can take stays refused when it is repeated', async ()
   expect(await tracesOf(one, hosts, operation.serverId)).toEqual([])
 })
 
+test('a flavor larger than every host is refused, though they promise more than they have', async () => {
+  const { flavor } = sampleBuild()
+  const build = sampleBuild({ flavor: { ...flavor, vcpus: 20 } })
+  const operation = operationOn()
+
+  const answer = await cell.ask('instance.build', { operation, build })
+
+  expect(answer).toMatchObject({
+    outcome: 'refused',
+    reason: expect.stringContaining('gives a server at most 4 VCPUs, 20 are needed'),
+    trace: { filters: expect.arrayContaining([expect.objectContaining({ name: 'CoreFilter' })]) },
+  })
+  expect(await tracesOf(one, hosts, operation.serverId)).toEqual([])
+})
+
 test('a real image is refused by simulated hosts', async () => {
   const build = sampleBuild()
   const image = { ...build.image, properties: {} }

@@ -31,6 +31,18 @@ test('a host that has as many instances as it may have has nothing free', () => 
   expect(largestOf({ instances: 1, aggregates })).toEqual(nothing)
 })
 
+test('no host has more for one server than it has itself, however often it is promised', () => {
+  const maxUnits = { vcpus: 4, memoryMb: 2_048, diskGb: 50 }
+  const scheduling = { filters: [], filterSettings: FILTER_SETTINGS, weighers: [] }
+  const summary = cellSummary([], [hostState('a', { maxUnits }), hostState('b', { maxUnits })], {
+    ...scheduling,
+    weigherSettings: WEIGHER_SETTINGS,
+  })
+
+  expect(summary.largest).toEqual({ vcpus: 4, memoryMb: 1_024, diskGb: 50 })
+  expect(summary.free).toEqual({ vcpus: 32, memoryMb: 2_048, diskGb: 200 })
+})
+
 test('the limit of an operator counts only while its filter runs, the limit of a backend always', () => {
   expect(largestOf({ instances: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)

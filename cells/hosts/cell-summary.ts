@@ -19,7 +19,8 @@ export function cellSummary(
   const usable = states.filter(({ isUp, isDisabled }) => isUp && !isDisabled)
   const inventories = hosts.flatMap(({ inventory }) => (inventory === null ? [] : [inventory]))
   const free = usable.map((state) => (isFull(state, scheduling) ? NOTHING : freeOf(state)))
-  const { custom, ...largest } = free.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
+  const forOne = usable.map(({ maxUnits }, place) => smaller(free[place]!, maxUnits))
+  const { custom, ...largest } = forOne.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
   const { custom: _, ...sum } = free.reduce(addResources, NOTHING)
   return {
     used: sumOf(states.map(({ used }) => used)),
@@ -67,6 +68,16 @@ function freeOf({ limits, used }: HostState): Resources {
   // No flavor names what is of a NUMA node.
   const ofHosts = Object.entries(free.custom).filter(([name]) => readNodeClass(name) === undefined)
   return { ...free, custom: Object.fromEntries(ofHosts) }
+}
+
+/** Of the amounts that every host has, no more than it gives one server. */
+function smaller(free: Resources, most: HostState['maxUnits']): Resources {
+  return {
+    ...free,
+    vcpus: Math.min(free.vcpus, most.vcpus),
+    memoryMb: Math.min(free.memoryMb, most.memoryMb),
+    diskGb: Math.min(free.diskGb, most.diskGb),
+  }
 }
 
 function distinct(values: readonly string[]): string[] {

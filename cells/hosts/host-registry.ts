@@ -1,17 +1,18 @@
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
-import { nodeShares } from '#common/numa-providers.ts'
 import { type CellHeartbeat, UNREAD_CLAIMS_MAX } from '#openapi/wire/feed.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
 import { imagePropertyUses, type PropertyUses, withUses } from '../db/image-property-uses.ts'
 import { ioOpsByHost } from '../db/io-ops.ts'
+import type { CountedNode } from '../placement/choose-nodes.ts'
 import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import { HostTable, type HostUsage } from '../scheduler/host-table.ts'
 import { type Host, type Provider, traitsOf } from './host.ts'
 import { hostsAsRead } from './hosts-as-read.ts'
+import { countedNodesOf, maxUnitsOf } from './offer.ts'
 
 export interface HostRegistryOptions {
   readonly db: Executor
@@ -210,10 +211,10 @@ export class HostRegistry {
     this.#refill(id)
   }
 
-  /** The NUMA nodes of the host of which claims count what they have, by number. */
-  countedNodes(id: HostId): readonly number[] {
+  /** The NUMA nodes of the host of which claims count what they have. */
+  countedNodes(id: HostId): readonly CountedNode[] {
     const inventory = this.#hosts.get(id)?.inventory
-    return inventory == null ? [] : nodeShares(inventory).map((node) => node.id)
+    return inventory == null ? [] : countedNodesOf(inventory)
   }
 
   /** Counts what such a claim takes of NUMA nodes, which is chosen only while it is written. */
@@ -294,7 +295,8 @@ export class HostRegistry {
       hasOwnFlavors: inventory.hasOwnFlavors === true,
       imageFormats: inventory.imageFormats,
       limits: provider.limits,
-      countedNodes: nodeShares(inventory).map(({ id }) => id),
+      maxUnits: maxUnitsOf(inventory),
+      countedNodes: countedNodesOf(inventory),
       ...this.#usageOf(host.id, provider),
       ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
       aggregates: host.aggregates,

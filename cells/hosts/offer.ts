@@ -2,9 +2,10 @@ import type { Tx } from '#common/db/database.ts'
 import { nodeClass, nodeShares } from '#common/numa-providers.ts'
 import { offeredInventory } from '#common/reserved.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
+import type { CountedNode } from '../placement/choose-nodes.ts'
 import { putInventory } from '../placement/inventory.ts'
 import { type AllocationRatios, limitsOf, NO_OVERCOMMIT, ratiosOf } from '../placement/ratios.ts'
-import { combineResources, type Resources } from '../placement/resources.ts'
+import { type CountedResource, combineResources, type Resources } from '../placement/resources.ts'
 import type { Host, Provider } from './host.ts'
 
 const NONE: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
@@ -64,6 +65,20 @@ export function offerOf(inventory: Inventory, ratios: AllocationRatios): Resourc
     memoryMb: nodes.reduce((sum, node) => sum + node.memoryMb, 0),
     custom: { ...limits.custom, ...Object.fromEntries(ofNodes) },
   }
+}
+
+/** The most of each that one server gets of the host: what it has, with what it keeps for itself, as Nova reports it. */
+export function maxUnitsOf(inventory: Inventory): Readonly<Record<CountedResource, number>> {
+  const { vcpus, memoryMb, diskGb } = inventory
+  return { vcpus, memoryMb, diskGb }
+}
+
+/** Its NUMA nodes that are providers of their own. */
+export function countedNodesOf(inventory: Inventory): readonly CountedNode[] {
+  return nodeShares(inventory).map(({ id, shared: { VCPU, MEMORY_MB } }) => ({
+    id,
+    maxUnits: { VCPU: VCPU.total, MEMORY_MB: MEMORY_MB.total },
+  }))
 }
 
 function isSame(a: Resources, b: Resources): boolean {

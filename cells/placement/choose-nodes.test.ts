@@ -18,7 +18,8 @@ const wish = (extraSpecs: Texts, size = {}, properties: Texts = {}) => {
   const flavor = { ...build.flavor, vcpus: 4, memoryMb: 100, ...size, extraSpecs }
   return nodeWish({ flavor, image: { ...build.image, properties } })
 }
-const free = (...nodes: Readonly<Record<string, number>>[]) => new Map(nodes.entries())
+const free = (...nodes: Readonly<Record<string, number>>[]) =>
+  new Map(nodes.map((amounts, id) => [id, { free: amounts, maxUnits: {} }]))
 const DEDICATED = { 'hw:cpu_policy': 'dedicated' }
 
 describe('what a server takes of nodes', () => {
@@ -106,7 +107,21 @@ describe('the nodes of a server', () => {
   test('have what is left of the classes that are counted', () => {
     const limits = { custom: { NUMA_0_VCPU: 4, NUMA_1_VCPU: 4, NUMA_7_VCPU: 4, PCPU: 2 } }
     const used = { custom: { NUMA_0_VCPU: 1, NUMA_1_VCPU: 5, PCPU: 1 } }
-    expect(freeOfNodes([0, 1], { limits, used })).toEqual(free({ VCPU: 3 }, { VCPU: -1 }))
+    const nodes = [0, 1].map((id) => ({ id, maxUnits: {} }))
+    expect(freeOfNodes(nodes, { limits, used })).toEqual(free({ VCPU: 3 }, { VCPU: -1 }))
+  })
+
+  test('have as much as the server takes, however often they promise it', () => {
+    const limits = { custom: { NUMA_0_VCPU: 64, NUMA_1_VCPU: 64 } }
+    const nodes = (...sizes: readonly number[]) =>
+      freeOfNodes(
+        sizes.map((VCPU, id) => ({ id, maxUnits: { VCPU } })),
+        { limits, used: { custom: { NUMA_0_VCPU: 9 } } },
+      )
+    const cpus = { parts: [{ vcpus: [0, 1, 2], amounts: { VCPU: 3 } }], isDivisible: false }
+    expect(chooseNodes(cpus, nodes(3, 3))?.vcpus).toEqual([0, 0, 0])
+    expect(chooseNodes(cpus, nodes(2, 3))?.vcpus).toEqual([1, 1, 1])
+    expect(chooseNodes(cpus, nodes(2, 2))).toBeUndefined()
   })
 
   test('are found again in what is held', () => {
@@ -138,7 +153,7 @@ describe('the nodes of a server', () => {
         for (const [node, amounts] of Object.entries(chosen.resources))
           for (const [name, amount] of Object.entries(amounts))
             expect(amount).toBeLessThanOrEqual(
-              (all.get(Number(node)) as Record<string, number>)[name]!,
+              (all.get(Number(node))!.free as Record<string, number>)[name]!,
             )
       }),
     )

@@ -5,8 +5,20 @@ import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import type { NodeAmounts, NodePart, NodeWish } from './node-wish.ts'
 import { addResources, type Resources } from './resources.ts'
 
-/** What each NUMA node of a host has left, by its number. */
-export type FreeOfNodes = ReadonlyMap<number, NodeAmounts>
+/** A NUMA node of which claims count what it has. */
+export interface CountedNode {
+  readonly id: number
+  /** The most that one server gets, of classes that may be promised several times: what the node has. */
+  readonly maxUnits: NodeAmounts
+}
+
+interface NodeRoom {
+  readonly free: NodeAmounts
+  readonly maxUnits: NodeAmounts
+}
+
+/** What each NUMA node of a host has for one more server, by its number. */
+export type FreeOfNodes = ReadonlyMap<number, NodeRoom>
 
 interface Counted {
   readonly limits: Pick<Resources, 'custom'>
@@ -14,15 +26,17 @@ interface Counted {
 }
 
 /** Of the nodes that a host offers as providers; `limits` and `used` as claims count. */
-export function freeOfNodes(nodes: readonly number[], { limits, used }: Counted): FreeOfNodes {
-  const free = new Map<number, Record<string, number>>(nodes.map((node) => [node, {}]))
+export function freeOfNodes(nodes: readonly CountedNode[], { limits, used }: Counted): FreeOfNodes {
+  const rooms = new Map(
+    nodes.map(({ id, maxUnits }) => [id, { free: {} as Record<string, number>, maxUnits }]),
+  )
   for (const [name, limit] of Object.entries(limits.custom ?? {})) {
     const of = readNodeClass(name)
-    const amounts = of && free.get(of.node)
-    if (of !== undefined && amounts !== undefined)
-      amounts[of.resourceClass] = limit - (used.custom?.[name] ?? 0)
+    const room = of && rooms.get(of.node)
+    if (of !== undefined && room !== undefined)
+      room.free[of.resourceClass] = limit - (used.custom?.[name] ?? 0)
   }
-  return free
+  return rooms
 }
 
 /**
@@ -33,7 +47,10 @@ export function chooseNodes(wish: NodeWish, free: FreeOfNodes): NumaAllocation |
   const { parts, isDivisible } = wish
   const [first] = parts
   const nodes = fullestFirst(free, first?.amounts ?? {})
-  const hasRoom = (node: number, { amounts }: NodePart) => fits(amounts, free.get(node)!)
+  const hasRoom = (node: number, { amounts }: NodePart) => {
+    const room = free.get(node)!
+    return fits(amounts, room.free) && isInUnits(amounts, room.maxUnits)
+  }
   const found = nodesFor(parts, nodes, hasRoom)
   if (found !== undefined) return allocationOf(parts, found)
   return isDivisible && first !== undefined ? divided(first, nodes.toReversed(), free) : undefined
@@ -43,11 +60,15 @@ function fits(amounts: NodeAmounts, free: NodeAmounts): boolean {
   return Object.entries(amounts).every(([name, amount]) => amount <= (free[name] ?? 0))
 }
 
+function isInUnits(amounts: NodeAmounts, maxUnits: NodeAmounts): boolean {
+  return Object.entries(maxUnits).every(([name, most]) => (amounts[name] ?? 0) <= most)
+}
+
 /** By what they have left of what is asked for, class by class; nodes that are alike in the order of their numbers. */
 function fullestFirst(free: FreeOfNodes, amounts: NodeAmounts): readonly number[] {
   const names = Object.keys(amounts)
   return [...free.keys()].toSorted((a, b) => {
-    const left = (node: number, name: string) => free.get(node)![name] ?? 0
+    const left = (node: number, name: string) => free.get(node)!.free[name] ?? 0
     const by = names.map((name) => left(a, name) - left(b, name)).find((each) => each !== 0)
     return by ?? a - b
   })
@@ -70,7 +91,7 @@ function divided(
   free: FreeOfNodes,
 ): NumaAllocation | undefined {
   const nodes = emptiestFirst.flatMap((node) =>
-    Array.from({ length: Math.max(0, free.get(node)![DEDICATED_CPUS] ?? 0) }, () => node),
+    Array.from({ length: Math.max(0, free.get(node)!.free[DEDICATED_CPUS] ?? 0) }, () => node),
   )
   return nodes.length < vcpus.length ? undefined : dedicatedOn(nodes.slice(0, vcpus.length))
 }

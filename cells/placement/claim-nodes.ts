@@ -4,7 +4,7 @@ import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import type { NumaAllocation } from '#openapi/wire/numa.ts'
 import { customResources, resourceProviders } from '../db/schema/placement.ts'
-import { chooseNodes, freeOfNodes } from './choose-nodes.ts'
+import { type CountedNode, chooseNodes, freeOfNodes } from './choose-nodes.ts'
 import type { NodeWish } from './node-wish.ts'
 
 const p = sql.placeholder
@@ -37,7 +37,7 @@ const COUNTED = statement(
 export async function lockNodes(
   tx: Tx,
   provider: HostId,
-  nodes: readonly number[],
+  nodes: readonly CountedNode[],
   wish: NodeWish,
 ): Promise<NumaAllocation | undefined> {
   // Claims and what gives back change its row first.

@@ -38,6 +38,8 @@ describe.each([
     used: { vcpus: 0, memoryMb: 0, diskGb: 0, [amount]: value },
   })
 
+  const maxUnits = { vcpus: 10_000, memoryMb: 10_000, diskGb: 10_000 }
+
   test('lets a server pass that takes exactly the free amount', () => {
     expect(refusal(name, {}, wants(limit))).toBeUndefined()
     expect(refusal(name, uses(limit - 3), wants(3))).toBeUndefined()
@@ -45,10 +47,19 @@ describe.each([
   })
 
   test('refuses one more than the free amount, with both numbers', () => {
-    expect(refusal(name, {}, wants(limit + 1))).toBe(
+    expect(refusal(name, { maxUnits }, wants(limit + 1))).toBe(
       `has ${limit} ${unit} free, ${limit + 1} are needed`,
     )
     expect(refusal(name, uses(limit - 3), wants(4))).toBe(`has 3 ${unit} free, 4 are needed`)
+  })
+
+  test('refuses more than the host has, however often it is promised and however empty it is', () => {
+    const few = { maxUnits: { vcpus: 4, memoryMb: 4, diskGb: 4 } }
+    expect(refusal(name, few, wants(4))).toBeUndefined()
+    expect(refusal(name, few, wants(5))).toBe(`gives a server at most 4 ${unit}, 5 are needed`)
+    expect(refusal(name, { ...few, ...uses(limit) }, wants(4))).toBe(
+      `has 0 ${unit} free, 4 are needed`,
+    )
   })
 
   test('says 0, not a negative number, of a host that is over its limit', () => {

@@ -2,7 +2,8 @@ import type { HostId } from '#common/ids.ts'
 import type { NumaNode } from '#common/numa.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
 import type { HostAggregate } from '#openapi/wire/provider.ts'
-import type { Resources } from '../placement/resources.ts'
+import type { CountedNode } from '../placement/choose-nodes.ts'
+import type { CountedResource, Resources } from '../placement/resources.ts'
 
 /** What hosts can have in common: those that differ in nothing of it are of one kind. */
 export interface HostKind {
@@ -48,9 +49,11 @@ export interface HostState extends HostKind {
   readonly cpu: Inventory['cpu']
   /** The most that may be in use, overcommit included. */
   readonly limits: Resources
+  /** The most that one server gets: what the host has, however often it is promised (Placement: `max_unit`). */
+  readonly maxUnits: Readonly<Record<CountedResource, number>>
   readonly used: Resources
-  /** The NUMA nodes of which claims count what they have, by number; empty: the host decides what of its nodes it gives. */
-  readonly countedNodes: readonly number[]
+  /** The NUMA nodes of which claims count what they have; empty: the host decides what of its nodes it gives. */
+  readonly countedNodes: readonly CountedNode[]
   /** As claims count: a server has a second one while its resize waits to be confirmed. */
   readonly instances: number
   /** How many its backend takes; absent: as many as fit. */

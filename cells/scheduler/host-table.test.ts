@@ -27,7 +27,8 @@ test('hosts are in order of their names, and those that differ in nothing common
 })
 
 test('a host that is put has the new usage in its state and in the columns', () => {
-  const host = hostState('a', { instancesMax: 4 })
+  const maxUnits = { vcpus: 8, memoryMb: 2_000, diskGb: 95 }
+  const host = hostState('a', { instancesMax: 4, maxUnits })
   const table = new HostTable([host])
   const usage = {
     used: { vcpus: 2, memoryMb: 24, diskGb: 5 },
@@ -45,6 +46,12 @@ test('a host that is put has the new usage in its state and in the columns', () 
   expect(table.state(host.hostId)).toEqual({ ...host, ...usage })
   expect(Object.entries(table.free).map(([name, [free]]) => [name, free])).toEqual([
     ['vcpus', 14],
+    ['memoryMb', 1_000],
+    ['diskGb', 95],
+    ['instances', 1],
+  ])
+  expect(Object.entries(table.mostOfOne).map(([name, [most]]) => [name, most])).toEqual([
+    ['vcpus', 8],
     ['memoryMb', 1_000],
     ['diskGb', 95],
     ['instances', 1],
@@ -74,6 +81,7 @@ test('for any hosts and request, each filter refuses exactly the hosts of which 
     traits: fc.subarray(['FAST', 'OLD']),
     imageProperties: fc.option(fc.subarray(['hw_disk_bus'])),
     limits: resources,
+    maxUnits: resources,
     used: resources,
     instances: amount,
     instancesMax: amount,

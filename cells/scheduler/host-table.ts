@@ -47,6 +47,8 @@ export class HostTable {
   readonly kinds: readonly HostState[]
   /** What each host has left. */
   readonly free: Readonly<Record<Room, Float64Array>>
+  /** What one more server may have of each host: what is left, and no more than the host gives one. */
+  readonly mostOfOne: Readonly<Record<Room, Float64Array>>
   /** Where a decision notes the hosts that are left, and their scores; each one overwrites them. */
   readonly workspace: { readonly left: Int32Array; readonly scores: Float64Array }
   /** Some host has PCI devices for servers. */
@@ -64,6 +66,8 @@ export class HostTable {
     this.#places = new Map(sorted.map(({ hostId }, place) => [hostId, place]))
     this.kindOf = new Int32Array(size)
     this.free = { vcpus: column(), memoryMb: column(), diskGb: column(), instances: column() }
+    const { instances } = this.free
+    this.mostOfOne = { vcpus: column(), memoryMb: column(), diskGb: column(), instances }
     this.workspace = { left: new Int32Array(size), scores: column() }
     for (const [place, state] of sorted.entries()) {
       const key = kindKey(state)
@@ -103,12 +107,15 @@ export class HostTable {
   }
 
   #fill(place: number, state: HostState): void {
-    const { limits, used, instances, instancesMax } = state
-    const { free } = this
+    const { limits, maxUnits, used, instances, instancesMax } = state
+    const { free, mostOfOne } = this
     if (state.buildFailures > 0) this.#hasFailures = true
     free.vcpus[place] = limits.vcpus - used.vcpus
     free.memoryMb[place] = limits.memoryMb - used.memoryMb
     free.diskGb[place] = limits.diskGb - used.diskGb
+    mostOfOne.vcpus[place] = Math.min(free.vcpus[place], maxUnits.vcpus)
+    mostOfOne.memoryMb[place] = Math.min(free.memoryMb[place], maxUnits.memoryMb)
+    mostOfOne.diskGb[place] = Math.min(free.diskGb[place], maxUnits.diskGb)
     free.instances[place] = (instancesMax ?? Number.POSITIVE_INFINITY) - instances
   }
 }

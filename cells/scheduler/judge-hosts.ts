@@ -67,12 +67,12 @@ function keep(table: HostTable, count: number, first: number[], judge: Judge): n
 // Each filter that can, runs through numbers alone: these loops are what a decision over thousands of hosts consists of.
 
 function keepWithRoom(
-  { free, workspace: { left } }: HostTable,
+  { mostOfOne, workspace: { left } }: HostTable,
   count: number,
   first: number[],
   { filter, request }: { readonly filter: RoomFilter; readonly request: PlacementRequest },
 ): number {
-  const column = free[filter.room]
+  const column = mostOfOne[filter.room]
   const needed = filter.needed(request)
   let kept = 0
   for (let nth = 0; nth < count; nth += 1) {

@@ -21,6 +21,8 @@ export const WEIGHER_SETTINGS: WeigherSettings = {
   weightOfUnavailable: -10_000,
 }
 
+const SIZE = { vcpus: 16, memoryMb: 1_024, diskGb: 100 }
+
 /** An empty QEMU host of 16 VCPUs, 1,024 MiB and 100 GiB. */
 export function hostState(name: string, change: Partial<HostState> = {}): HostState {
   return {
@@ -53,7 +55,8 @@ export function hostState(name: string, change: Partial<HostState> = {}): HostSt
     hasOwnFlavors: false,
     imageFormats: ['qcow2', 'raw'],
     countedNodes: [],
-    limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
+    limits: SIZE,
+    maxUnits: change.limits ?? SIZE,
     used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
     instances: 0,
     ioOps: 0,

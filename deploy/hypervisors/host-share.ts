@@ -15,12 +15,15 @@ const BYTES_PER_GIB = 1024 ** 3
 const PART_OF_MEMORY = 0.5
 const PART_OF_DISK = 0.5
 
-/** An equal part for each of `hosts`: all CPUs, half the memory, half the free disk under `directory`. */
+/**
+ * For each of `hosts` all CPUs, which their guests share by time, and of which no server gets more than its host has; and an
+ * equal part of half the memory, and of half the free disk under `directory`.
+ */
 export function hostShare(hosts: number, directory: string): HostShare {
   const { bavail, bsize } = statfsSync(directory)
   const part = (amount: number) => Math.max(1, Math.floor(amount / hosts))
   return {
-    vcpus: part(availableParallelism()),
+    vcpus: availableParallelism(),
     memoryMb: part((totalmem() * PART_OF_MEMORY) / BYTES_PER_MIB),
     diskGb: part((bavail * bsize * PART_OF_DISK) / BYTES_PER_GIB),
   }

@@ -118,7 +118,7 @@ export const CellSummary = Type.Object({
   architectures: Type.Array(Type.String()),
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
-  /** Free and largest free on one host, overcommit included. MiB and GiB. */
+  /** Free, and the most that one server may have of one host, overcommit included. MiB and GiB. */
   free: Amounts,
   largest: Amounts,
   /** The usage of all hosts, their total, and the limit with overcommit; absent as `release` may be. */

@@ -326,7 +326,9 @@ describe('a placement', () => {
       ['cells', 'RetryFilter'],
     ])
     const disk = body.decisions[1]!.filters.find(({ name }) => name === 'DiskFilter')
-    expect(disk?.examples[0]?.['reason']).toMatch(/^has \d+ GiB of disk free, 1048576 are needed$/)
+    expect(disk?.examples[0]?.['reason']).toMatch(
+      /^gives a server at most \d+ GiB of disk, 1048576 are needed$/,
+    )
 
     await expect(untilStatus(demo, server, 'ACTIVE')).rejects.toThrow('DiskFilter')
     const { fault } = await showServer(demo, server)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiClient, Loose } from '#test/env/api/client.ts'
-import { activeServer, createServer, untilStatus } from '#test/env/api/servers.ts'
+import { activeServer, createServer, deleteServer, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -56,6 +56,26 @@ test('what a host keeps for itself is shown by placement, by Compute and by the 
     reserved: { vcpus: 1, memory_mb: 300, disk_gb: 10 },
     ratios: { vcpus: 1, memory_mb: 1.5 },
   })
+})
+
+test('no server gets more than the host has, though the host promises more', async () => {
+  const flavor = { id: 'wide', name: 'wide', vcpus: 1, ram: 1_050, disk: 1 }
+  await admin.post('/compute/v2.1/flavors', { flavor })
+
+  const candidates = async (ram: number) => {
+    const path = `/placement/allocation_candidates?resources=MEMORY_MB:${ram}`
+    return (await admin.get<Loose>(path, { version: '1.39' })).body['allocation_requests']
+  }
+  expect(await candidates(1_024)).toHaveLength(1)
+  expect(await candidates(1_050)).toEqual([])
+  const demo = cloud.as('demo')
+  const server = await createServer(cloud, demo, { flavorRef: 'wide' })
+  await expect(untilStatus(demo, server, 'ACTIVE')).rejects.toThrow('RamFilter')
+  const { decisions } = await get(`/federation/v1/servers/${server}/trace`)
+  expect(JSON.stringify(decisions)).toContain(
+    'gives a server at most 1024 MiB of memory, 1050 are needed',
+  )
+  await deleteServer(demo, server)
 })
 
 test('servers get the rest', async () => {

@@ -204,10 +204,13 @@ describe('acts that change the properties of a server', () => {
     await gone(operation)
   })
 
-  test('a size that its host has no room for is refused, and nothing is held', async () => {
+  test.each([
+    ['its host has no room for', 1_000],
+    ['is more than its host has, but not more than it promises', 5],
+  ])('a size that %s is refused, and nothing is held', async (_, vcpus) => {
     const operation = await cell.activeServer(small)
 
-    await expect(ask(operation, resize(1_000))).rejects.toMatchObject({ kind: 'no-capacity' })
+    await expect(ask(operation, resize(vcpus))).rejects.toMatchObject({ kind: 'no-capacity' })
 
     expect(await held(operation)).toEqual({ server: 1, migration: 0 })
     expect([await settled(operation), await migrationOf(operation)]).toEqual(['active', undefined])

@@ -46,7 +46,8 @@ describe('ResourceClassFilter', () => {
   test('asks of hosts that count what their NUMA nodes have whether these have room', () => {
     const custom = (first: number, second: number) => ({ NUMA_0_VCPU: first, NUMA_2_VCPU: second })
     const used = { ...nothing, custom: custom(3, 1) }
-    const host = { countedNodes: [0, 2], limits: { ...nothing, custom: custom(4, 4) }, used }
+    const countedNodes = [0, 2].map((id) => ({ id, maxUnits: { VCPU: 4 } }))
+    const host = { countedNodes, limits: { ...nothing, custom: custom(4, 4) }, used }
     const part = (vcpus: readonly number[]) => ({ vcpus, amounts: { VCPU: vcpus.length } })
     const one = { nodes: { parts: [part([0, 1, 2])], isDivisible: false } }
     const two = { nodes: { parts: [part([0, 1]), part([2, 3])], isDivisible: false } }

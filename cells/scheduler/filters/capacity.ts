@@ -36,7 +36,7 @@ export const resourceClassFilter: HostFilter = {
     whyClassLacks(host, request.resources, isNoDevice) ?? whyNodesLack(host, request),
 }
 
-/** Refuses hosts without room for one class of resource, overcommit included. */
+/** Refuses hosts without room for one class of resource, overcommit included, and those that have less of it themselves. */
 function capacityFilter(name: string, amount: CountedResource, unit: string): RoomFilter {
   return {
     name,
@@ -44,9 +44,12 @@ function capacityFilter(name: string, amount: CountedResource, unit: string): Ro
     room: amount,
     needed: ({ resources }) => resources[amount],
     refuse: (host, { resources }) => {
+      const needed = resources[amount]
+      const most = host.maxUnits[amount]
+      if (needed > most) return `gives a server at most ${most} ${unit}, ${needed} are needed`
       const free = host.limits[amount] - host.used[amount]
-      if (resources[amount] <= free) return undefined
-      return `has ${Math.max(free, 0)} ${unit} free, ${resources[amount]} are needed`
+      if (needed <= free) return undefined
+      return `has ${Math.max(free, 0)} ${unit} free, ${needed} are needed`
     },
   }
 }

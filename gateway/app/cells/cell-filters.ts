@@ -173,14 +173,19 @@ export function imageReason(
     : `cannot use images of format '${image.diskFormat}'`
 }
 
-/** `largest` is the largest room on one host, overcommit included. */
+/** `largest` is the most that one server may have of one host, overcommit included. */
 function capacityReason({ summary }: Cell, { resources }: CellRequest): string | undefined {
   const { largest, largestCustom = {} } = summary!
-  if (resources.vcpus > largest.vcpus) return `no host has ${resources.vcpus} VCPU free`
-  if (resources.memoryMb > largest.memoryMb) return `no host has ${resources.memoryMb} MiB free`
-  if (resources.diskGb > largest.diskGb) return `no host has ${resources.diskGb} GiB free`
+  if (resources.vcpus > largest.vcpus)
+    return `no host has ${resources.vcpus} VCPU free for one server`
+  if (resources.memoryMb > largest.memoryMb)
+    return `no host has ${resources.memoryMb} MiB free for one server`
+  if (resources.diskGb > largest.diskGb)
+    return `no host has ${resources.diskGb} GiB free for one server`
   const lacking = Object.entries(resources.custom ?? {}).find(
     ([name, amount]) => amount > (largestCustom[name] ?? 0),
   )
-  return lacking === undefined ? undefined : `no host has ${lacking[1]} ${lacking[0]} free`
+  return lacking === undefined
+    ? undefined
+    : `no host has ${lacking[1]} ${lacking[0]} free for one server`
 }

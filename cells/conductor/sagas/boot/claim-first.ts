@@ -11,7 +11,7 @@ import {
 } from '../../../placement/choose-nodes.ts'
 import { queueClaim } from '../../../placement/claim.ts'
 import { queueJoinGroup } from '../../../placement/group.ts'
-import { claimCandidate, instancesAllowedOn } from '../../claim-candidate.ts'
+import { claimCandidate, instancesAllowedOn, isTooLarge } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { PlacedOn } from '../../instance.ts'
 import { building } from './building.ts'
@@ -50,6 +50,8 @@ function claimBest(tx: Tx, call: BootCall): Claimed {
   const [best] = candidates
   const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
   if (placed === undefined) throw new FastPathFailed()
+  if (isTooLarge(call.deps.hosts.get(placed.hostId), call.params.resources))
+    throw new FastPathFailed()
   const { resources, ...chosen } = onNodes(call, placed.hostId)
   const claimed = insertOn(tx, call, { ...placed, ...chosen }, [])
   const instancesMax = instancesAllowedOn(call.deps, placed.hostId)
