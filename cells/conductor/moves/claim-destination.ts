@@ -8,6 +8,7 @@ import { nodeWish } from '../../placement/node-wish.ts'
 import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { transfer } from '../../placement/transfer.ts'
+import type { HostFilter } from '../../scheduler/filter.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
 import { claimCandidate } from '../claim-candidate.ts'
 import { decide, neighboursOf } from '../decide.ts'
@@ -28,10 +29,12 @@ export async function claimDestination(tx: Tx, moving: Moving): Promise<Places> 
   if (group !== undefined)
     await leaveGroup(tx, serverId, { groupId: group.id, hostId: source.hostId })
   const neighbours = await neighboursOf(tx, build)
-  const decision = decide(deps, build, { triedHosts: new Set([source.hostId]), neighbours })
-  const candidates = decision.selection.hosts
-    .map(({ hostId }) => hostId)
-    .filter((hostId) => takesFrom(moving, source, hostId))
+  const filters = [...deps.scheduling.filters, moveFilter(moving, source)]
+  const decision = decide({ ...deps, scheduling: { ...deps.scheduling, filters } }, build, {
+    triedHosts: new Set([source.hostId]),
+    neighbours,
+  })
+  const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
   await transfer(tx, serverId, order.migrationId)
   const [resources, nodes] = [resourcesOf(build), nodeWish(build)]
   const claimant = { consumer: serverId, resources, nodes, group }
@@ -42,15 +45,28 @@ export async function claimDestination(tx: Tx, moving: Moving): Promise<Places> 
   return { source: { ...source }, dest: { ...placed } }
 }
 
-/** Only hosts of one driver understand what the other has of a guest. */
-function takesFrom(
-  { deps: { hosts }, name }: Moving,
-  source: PlacedOn,
-  hostId: PlacedOn['hostId'],
-): boolean {
-  const host = hosts.get(hostId)
-  if (host === undefined || host.driver !== hosts.get(source.hostId)?.driver) return false
-  return host.capabilities.includes(name === 'live-migrate' ? 'liveMove' : 'move')
+/**
+ * Refuses hosts that cannot take a guest from the other: only hosts of one driver understand what the other has of it. It
+ * runs at every move, whichever filters operators choose.
+ */
+function moveFilter({ deps: { hosts }, name }: Moving, source: PlacedOn): HostFilter {
+  const driver = hosts.get(source.hostId)?.driver
+  const [capability, guests] =
+    name === 'live-migrate'
+      ? (['liveMove', 'guests that run'] as const)
+      : (['move', 'guests'] as const)
+  return {
+    name: 'MoveFilter',
+    refuse: ({ hostId }) => {
+      const host = hosts.get(hostId)
+      if (host === undefined) return 'is not known any more'
+      if (host.driver !== driver)
+        return `is of the driver ${host.driver}, the server is on one of ${driver ?? 'none'}`
+      return host.capabilities.includes(capability)
+        ? undefined
+        : `takes no ${guests} from other hosts`
+    },
+  }
 }
 
 /** Afterwards the server holds on its former host what it held there, and nothing on the other. */
