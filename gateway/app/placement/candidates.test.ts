@@ -226,6 +226,33 @@ test('a request whose groups multiply beyond measure ends', () => {
   expect(held({ ...Object.fromEntries(groups), group_policy: 'none' })).toEqual([])
 })
 
+test('a host with more combinations than are tried takes nothing from the hosts after it', () => {
+  const groups = Array.from({ length: 40 }, (_, nth) => [`resources${nth + 1}`, 'CUSTOM_PORT:1'])
+  const query = { ...Object.fromEntries(groups), group_policy: 'none', limit: 1 }
+  const wide = [provider('wide', { CUSTOM_PORT: { total: 40 } })] as const
+
+  expect(held(query, [tree('a'), tree('b'), wide])).toEqual([{ wide: { CUSTOM_PORT: 40 } }])
+})
+
+test('classes that many parts of a host have are combined as far as combinations are tried', () => {
+  const classes = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].map((name) => `CUSTOM_${name}`)
+  const inventories = Object.fromEntries(classes.map((name) => [name, {}]))
+  const root = provider('host', inventories)
+  const below = { rootId: root.id, parentId: root.id }
+  const parts = Array.from({ length: 31 }, (_, nth) => provider(`part-${nth}`, inventories, below))
+  const resources = classes.map((name) => `${name}:1`).join(',')
+
+  expect(ask([[root, ...parts]], { resources, limit: 2 })).toHaveLength(2)
+})
+
+test('each of many hosts has its candidates', () => {
+  const many = Array.from({ length: 20_001 }, (_, nth) => {
+    return [provider(`host-${nth}`, { VCPU: {} })] as const
+  })
+  expect(ask(many, { resources: 'VCPU:1' })).toHaveLength(20_001)
+  expect(ask(many, { resources: 'VCPU:1', limit: 3 })).toHaveLength(3)
+})
+
 test('a choice of traits of which one is not forbidden contradicts nothing', () => {
   const asked = { resources: 'VCPU:1', required: ['in:COMPUTE_NODE,CUSTOM_X', '!CUSTOM_X'] }
   expect(held(asked)).toEqual([{ host: { VCPU: 1 } }])

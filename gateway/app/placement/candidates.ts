@@ -1,5 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
-import { providerTrees } from './list-providers.ts'
+import { yieldToEventLoop } from '#common/yield-to-event-loop.ts'
+import { combinations, firstOf } from './combinations.ts'
+import { treePages } from './list-providers.ts'
 import type { Provider, ProviderTree } from './provider.ts'
 import { hasRoom, hasRoomFor, hasTraits, isMember, treesWith } from './provider-filters.ts'
 import {
@@ -32,8 +34,8 @@ interface Choice {
   readonly parts: readonly { readonly provider: Provider; readonly amounts: RequestedAmounts }[]
 }
 
-/** Combinations, of one request. Groups multiply: a request could otherwise keep a gateway busy for hours. */
-const TRIES_MAX = 20_000
+/** For how long other requests may wait for a slice of the search. */
+const SLICE_MS = 10
 
 /** The ways in which hosts, with the parts below them, can satisfy the whole request now. Throws `invalid`. */
 export async function allocationCandidates(
@@ -41,7 +43,22 @@ export async function allocationCandidates(
   query: CandidateQuery,
   seesParts: boolean,
 ): Promise<Candidates> {
-  return candidatesAmong(await providerTrees(db), query, seesParts)
+  const search = new CandidateSearch(query, seesParts)
+  const slice = { began: performance.now() }
+  for await (const trees of treePages(db))
+    for (const tree of trees) {
+      if (search.isOver) return search.found()
+      await inSlices(search.look(tree), slice)
+    }
+  return search.found()
+}
+
+async function inSlices(steps: Iterable<undefined>, slice: { began: number }): Promise<void> {
+  for (const _ of steps) {
+    if (performance.now() - slice.began < SLICE_MS) continue
+    await yieldToEventLoop()
+    slice.began = performance.now()
+  }
 }
 
 /** The same of these hosts. `seesParts` false: only hosts themselves give something. */
@@ -50,26 +67,65 @@ export function candidatesAmong(
   query: CandidateQuery,
   seesParts: boolean,
 ): Candidates {
-  const request = candidateRequest(query)
-  // Malformed traits and ids are refused although no host is asked for them.
-  const groups = request.groups.map(checkedGroup)
-  const isRoot = hasTraits(request.rootRequired === undefined ? [] : [request.rootRequired])
-  const candidates: Candidate[] = []
-  const trees: ProviderTree[] = []
-  const budget = { tries: TRIES_MAX }
+  const search = new CandidateSearch(query, seesParts)
   for (const tree of all) {
-    const room = (request.limit ?? Number.POSITIVE_INFINITY) - candidates.length
-    if (room <= 0 || budget.tries <= 0) break
-    if (!isRoot(tree[0])) continue
-    const found = candidatesIn(tree, request, groups, budget)
-      .filter(({ allocations }) => seesParts || [...allocations.keys()].every(isTop))
-      .slice(0, room)
-    if (found.length === 0) continue
-    candidates.push(...found)
-    trees.push(tree)
+    if (search.isOver) break
+    for (const _ of search.look(tree));
   }
-  const names = request.groups.flatMap(({ amounts }) => [...amounts.keys()])
-  return { candidates, trees, requested: new Set(names) }
+  return search.found()
+}
+
+/** What is found for a request while hosts are looked at one after another: its limit alone ends the search. */
+class CandidateSearch {
+  readonly #request: CandidateRequest
+  readonly #groups: readonly CheckedGroup[]
+  readonly #isRoot: ReturnType<typeof hasTraits>
+  readonly #seesParts: boolean
+  readonly #candidates: Candidate[] = []
+  readonly #trees: ProviderTree[] = []
+
+  /** Malformed traits and ids are refused although no host is asked for them. */
+  constructor(query: CandidateQuery, seesParts: boolean) {
+    this.#request = candidateRequest(query)
+    this.#groups = this.#request.groups.map(checkedGroup)
+    const { rootRequired } = this.#request
+    this.#isRoot = hasTraits(rootRequired === undefined ? [] : [rootRequired])
+    this.#seesParts = seesParts
+  }
+
+  /** True: it has as many as the request wants. */
+  get isOver(): boolean {
+    return this.#candidates.length >= (this.#request.limit ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Takes what the host gives; a pause is possible after each combination. */
+  *look(tree: ProviderTree): Generator<undefined, undefined> {
+    if (!this.#isRoot(tree[0])) return
+    const choices = this.#groups.map((group) => choicesOf(tree, group))
+    const known = new Set<string>()
+    const before = this.#candidates.length
+    for (const chosen of firstOf(combinations(choices))) {
+      const candidate = candidateOf(chosen)
+      if (this.#suits(tree, candidate, chosen)) {
+        const key = keyOf(candidate)
+        if (!known.has(key)) this.#candidates.push(candidate)
+        known.add(key)
+      }
+      if (this.isOver) break
+      yield
+    }
+    if (this.#candidates.length > before) this.#trees.push(tree)
+  }
+
+  found(): Candidates {
+    const names = this.#request.groups.flatMap(({ amounts }) => [...amounts.keys()])
+    return { candidates: this.#candidates, trees: this.#trees, requested: new Set(names) }
+  }
+
+  #suits(tree: ProviderTree, candidate: Candidate, chosen: readonly Choice[]): boolean {
+    const isSeen = this.#seesParts || [...candidate.allocations.keys()].every(isTop)
+    return isSeen && suits(tree, candidate, chosen, this.#request)
+  }
 }
 
 const isTop = ({ parentId }: Provider) => parentId === null
@@ -83,25 +139,6 @@ interface CheckedGroup extends RequestGroup {
 function checkedGroup(group: RequestGroup): CheckedGroup {
   treesWith([], group.inTree)
   return { ...group, hasTraits: hasTraits(group.required), isMember: isMember(group.memberOf) }
-}
-
-function candidatesIn(
-  tree: ProviderTree,
-  request: CandidateRequest,
-  groups: readonly CheckedGroup[],
-  budget: { tries: number },
-): readonly Candidate[] {
-  const choices = groups.map((group) => choicesOf(tree, group))
-  const found = new Map<string, Candidate>()
-  for (const chosen of combinations(choices)) {
-    budget.tries -= 1
-    if (budget.tries < 0) break
-    const candidate = candidateOf(chosen)
-    if (!suits(tree, candidate, chosen, request)) continue
-    const key = keyOf(candidate)
-    if (!found.has(key)) found.set(key, candidate)
-  }
-  return [...found.values()]
 }
 
 /** Two candidates may have the same amounts of the same providers, for other groups. */
@@ -129,7 +166,7 @@ function choicesOf(tree: ProviderTree, group: CheckedGroup): readonly Choice[] {
       .filter((provider) => hasRoomFor(provider, name, amount))
       .map((provider) => ({ provider, amounts: new Map([[name, amount]]) })),
   )
-  return [...combinations(perClass)]
+  return [...firstOf(combinations(perClass))]
     .filter((parts) => group.hasTraits(withTraitsOfAll(parts.map(({ provider }) => provider))))
     .map((parts) => ({ suffix, parts }))
 }
@@ -188,14 +225,4 @@ function isOneSubtree(tree: ProviderTree, providers: readonly Provider[]): boole
     return parent !== undefined && isBelow(parent, top)
   }
   return providers.some((top) => providers.every((provider) => isBelow(provider, top)))
-}
-
-/** One of each list, in every combination. */
-function* combinations<T>(lists: readonly (readonly T[])[]): Generator<readonly T[]> {
-  const [first, ...rest] = lists
-  if (first === undefined) {
-    yield []
-    return
-  }
-  for (const one of first) for (const others of combinations(rest)) yield [one, ...others]
 }

@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { listAggregates } from '../../db/aggregates.ts'
-import { findHost, listHosts } from '../../db/host-list.ts'
+import { findHost, type HostRecord, listHosts } from '../../db/host-list.ts'
 import { findProviderSettings, listProviderSettings } from '../../db/provider-settings.ts'
 import {
   type ProvidedInventory,
@@ -42,14 +42,27 @@ export async function listProviders(
     .filter((provider) => filters.every((filter) => filter(provider)))
 }
 
-/** Of the hosts of all cells. */
+/** Hosts that are read, and become providers, at a time. */
+const PAGE = 1_000
+
+/** Of the hosts of all cells, page by page: however many there are, other requests wait for one page at a time. */
+export async function* treePages(
+  db: Executor,
+  limit = PAGE,
+): AsyncGenerator<readonly ProviderTree[]> {
+  const [aggregates, decided] = await Promise.all([listAggregates(db), listProviderSettings(db)])
+  let page: readonly HostRecord[] = []
+  do {
+    page = await listHosts(db, { after: page.at(-1)?.serial ?? 0, limit })
+    yield page.map((host) => providersOf(host, aggregates, decided.get(host.view.hostId)))
+  } while (page.length === limit)
+}
+
+/** The same, all at once. */
 export async function providerTrees(db: Executor): Promise<readonly ProviderTree[]> {
-  const [hosts, aggregates, decided] = await Promise.all([
-    listHosts(db),
-    listAggregates(db),
-    listProviderSettings(db),
-  ])
-  return hosts.map((host) => providersOf(host, aggregates, decided.get(host.view.hostId)))
+  const trees: ProviderTree[] = []
+  for await (const page of treePages(db)) trees.push(...page)
+  return trees
 }
 
 /** Throws `not-found`. */
