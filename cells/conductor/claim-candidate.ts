@@ -8,7 +8,7 @@ import { claim } from '../placement/claim.ts'
 import { lockNodes } from '../placement/claim-nodes.ts'
 import { joinGroup, leaveGroup } from '../placement/group.ts'
 import type { NodeWish } from '../placement/node-wish.ts'
-import type { Resources } from '../placement/resources.ts'
+import { amountsOf, type Resources } from '../placement/resources.ts'
 import { instancesMaxOf } from '../scheduler/select-hosts.ts'
 import type { Conductor } from './conductor.ts'
 import type { PlacedOn } from './instance.ts'
@@ -68,7 +68,7 @@ export function isTooLarge(
 }
 
 /** What was chosen for the claimant while it claimed. */
-type Claimed = Pick<PlacedOn, 'numa'>
+type Claimed = Pick<PlacedOn, 'numa' | 'held'>
 
 async function claimInGroup(
   tx: Tx,
@@ -98,12 +98,13 @@ export async function claimOnHost(
   const { consumer, resources, nodes, instancesMax } = claimant
   if (isTooLarge(hosts.get(hostId), resources)) return undefined
   const counted = nodes === null ? [] : hosts.countedNodes(hostId)
+  const held = amountsOf(resources)
   if (nodes === null || counted.length === 0)
-    return (await claim(tx, hostId, consumer, resources, instancesMax)) ? {} : undefined
+    return (await claim(tx, hostId, consumer, resources, instancesMax)) ? { held } : undefined
   const numa = await lockNodes(tx, hostId, counted, nodes)
   if (numa === undefined) return undefined
   if (!(await claim(tx, hostId, consumer, withNodes(resources, numa), instancesMax)))
     return undefined
   tx.afterCommit(() => hosts.reserveNodes(hostId, nodeResources(numa)))
-  return { numa }
+  return { numa, held }
 }

@@ -26,7 +26,8 @@ export async function endMigration(
   const migration = await newestMigration(tx, serverId)
   if (migration === undefined || !OPEN_MIGRATIONS.includes(migration.status)) return
   await release(tx, migration.id)
-  const view = { ...migration, version: migration.version + 1, status, updatedAt: clock.now() }
+  const { held: _, ...rest } = migration
+  const view = { ...rest, version: migration.version + 1, status, updatedAt: clock.now() }
   await updateMigration(tx, view)
   queueFeedRow(tx, [{ kind: 'migration', view }])
 }

@@ -1,7 +1,7 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { Fault, FlavorSnapshot, InstanceView, MachineNic } from '#openapi/wire/instance.ts'
-import type { NumaAllocation } from '#openapi/wire/numa.ts'
+import type { HeldAmounts, NumaAllocation } from '#openapi/wire/numa.ts'
 
 /** A server as the cell that has it knows it. */
 export interface Instance {
@@ -37,6 +37,8 @@ export interface PlacedOn {
   readonly zone: string
   /** What it holds of NUMA nodes of the host; absent: nothing. */
   readonly numa?: NumaAllocation
+  /** What it holds of the host; absent: it was claimed by a release that did not write it down. */
+  readonly held?: HeldAmounts
 }
 
 /** Nova's code for any failure on a host. */
@@ -71,5 +73,6 @@ export function instanceView(instance: Instance): InstanceView {
     ...(imageId === null ? {} : { imageId }),
     ...(machineNics === null ? {} : { machineNics: [...machineNics] }),
     ...(placed?.numa && { numa: placed.numa }),
+    ...(placed?.held && { held: { ...placed.held } }),
   }
 }

@@ -1,7 +1,7 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { Fault, FlavorSnapshot, MachineNic } from '#openapi/wire/instance.ts'
-import type { NumaAllocation } from '#openapi/wire/numa.ts'
+import type { HeldAmounts, NumaAllocation } from '#openapi/wire/numa.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -23,6 +23,7 @@ export const INSTANCE_COLUMNS = {
   image_properties: instances.imageProperties,
   machine_nics: instances.machineNics,
   numa: instances.numa,
+  held: instances.held,
   fault: instances.fault,
   launched_at: instances.launchedAt,
   saga_id: instances.sagaId,
@@ -45,6 +46,7 @@ export interface InstanceRow {
   readonly image_properties: Instance['imageProperties']
   readonly machine_nics: readonly MachineNic[] | null
   readonly numa: NumaAllocation | null
+  readonly held: HeldAmounts | null
   readonly fault: Fault | null
   readonly launched_at: Date | null
   readonly saga_id: SagaId | null
@@ -52,9 +54,10 @@ export interface InstanceRow {
 
 /** The first four are null together. */
 function placedOn(row: InstanceRow): Instance['placed'] {
-  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone, numa } = row
+  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone, numa, held } = row
   if (hostId === null || host === null || hypervisorHostname === null || zone === null) return null
-  return { hostId, host, hypervisorHostname, zone, ...(numa !== null && { numa }) }
+  const chosen = { ...(numa !== null && { numa }), ...(held !== null && { held }) }
+  return { hostId, host, hypervisorHostname, zone, ...chosen }
 }
 
 export function fromRow(row: InstanceRow): Instance {

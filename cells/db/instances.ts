@@ -27,6 +27,7 @@ const INSERT = statement(
     // Not as a column of JSON, which would make text of text.
     imageProperties: sql`${p('imageProperties')}`,
     numa: sql`${p('numa')}`,
+    held: sql`${p('held')}`,
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),
@@ -52,6 +53,7 @@ const CHANGE = {
   imageProperties: sql`${p('imageProperties')}`,
   machineNics: sql`${p('machineNics')}`,
   numa: sql`${p('numa')}`,
+  held: sql`${p('held')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
@@ -145,7 +147,8 @@ export function queueInstance(tx: Tx, instance: Instance, sealed: SealedBuild): 
   const { record: sealedRecord, secrets: sealedSecrets } = sealed
   const imageProperties = jsonOf(instance.imageProperties)
   const numa = jsonOf(instance.placed?.numa ?? null)
-  const values = { ...instance, ...instance.placed, imageProperties, numa }
+  const held = jsonOf(instance.placed?.held ?? null)
+  const values = { ...instance, ...instance.placed, imageProperties, numa, held }
   tx.queue(INSERT, { ...values, sealedRecord, sealedSecrets })
 }
 
@@ -344,6 +347,7 @@ function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<stri
     imageProperties: jsonOf(to.imageProperties),
     machineNics: jsonOf(to.machineNics),
     numa: jsonOf(to.placed?.numa ?? null),
+    held: jsonOf(to.placed?.held ?? null),
     fault: jsonOf(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsSecrets,

@@ -21,8 +21,6 @@ const FIELDS = [
   'newFlavorId',
   'userId',
   'projectId',
-  'createdAt',
-  'updatedAt',
 ] as const
 
 const INSERT = statement(
@@ -40,6 +38,7 @@ const INSERT = statement(
     newFlavorId: p('newFlavorId'),
     userId: p('userId'),
     projectId: p('projectId'),
+    held: sql`${p('held')}`,
     createdAt: p('createdAt'),
     updatedAt: p('updatedAt'),
   }),
@@ -53,6 +52,7 @@ const UPDATE = statement(
       status: sql`${p('status')}`,
       destHost: sql`${p('destHost')}`,
       destNode: sql`${p('destNode')}`,
+      held: sql`${p('held')}`,
       updatedAt: sql`${p('updatedAt')}`,
     })
     .where(
@@ -75,7 +75,7 @@ export async function insertMigration(tx: Executor, migration: MigrationView): P
   await tx.run(INSERT, values(migration))
 }
 
-/** Writes status and destination if nothing has changed it since the version before; false when something has. */
+/** Writes status, destination and what is held if nothing has changed it since the version before; false when something has. */
 export async function updateMigration(tx: Executor, migration: MigrationView): Promise<boolean> {
   const { affectedRows } = await tx.run(UPDATE, values(migration))
   return affectedRows === 1
@@ -136,14 +136,20 @@ export async function purgeMigrations(
 }
 
 function values(migration: MigrationView): Record<string, unknown> {
-  const { createdAt, updatedAt } = migration
+  const { createdAt, updatedAt, held } = migration
   const plain = Object.fromEntries(FIELDS.map((field) => [field, migration[field]]))
-  return { ...plain, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }
+  return {
+    ...plain,
+    held: held === undefined ? null : JSON.stringify(held),
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+  }
 }
 
-function fromRow(row: typeof serverMigrations.$inferSelect): MigrationView {
+function fromRow({ held, ...row }: typeof serverMigrations.$inferSelect): MigrationView {
   return {
     ...row,
+    ...(held !== null && { held: held as NonNullable<MigrationView['held']> }),
     type: row.type as MigrationView['type'],
     status: row.status as MigrationView['status'],
     createdAt: row.createdAt.getTime(),

@@ -89,7 +89,8 @@ function giveBackAll(tx: Tx, held: readonly Held[]): void {
   }
 }
 
-function heldIn(rows: readonly Held[]): Resources {
+/** What these rows of one provider are altogether. */
+export function heldIn(rows: readonly Held[]): Resources {
   const amounts = new Map(rows.map((row) => [row.resource_class, row.used]))
   const amount = (name: CountedResource) => amounts.get(RESOURCE_CLASSES[name]) ?? 0
   const counted = { vcpus: amount('vcpus'), memoryMb: amount('memoryMb'), diskGb: amount('diskGb') }

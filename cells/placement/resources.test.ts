@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { limitsOf, ratiosOf } from './ratios.ts'
-import { addResources, combineResources, resourcesOf } from './resources.ts'
+import { addResources, amountsOf, combineResources, resourcesOf } from './resources.ts'
 
 const flavor = {
   id: 'f',
@@ -49,6 +49,14 @@ test('amounts are combined class by class, and a class that one side lacks is 0 
     memoryMb: 18,
     diskGb: 27,
     custom: { CUSTOM_GOLD: 36, CUSTOM_TIN: 5 },
+  })
+})
+
+test('amounts by class are those of the host, without what its NUMA nodes count besides', () => {
+  const custom = { PCPU: 2, CUSTOM_GOLD: 0, NUMA_1_PCPU: 2, NUMA_SOCKET: 1 }
+
+  expect(amountsOf({ vcpus: 0, memoryMb: 64, diskGb: 1, custom })).toEqual({
+    ...{ MEMORY_MB: 64, DISK_GB: 1, PCPU: 2, NUMA_SOCKET: 1 },
   })
 })
 

@@ -1,5 +1,7 @@
 import { flavorResources } from '#common/flavor-resources.ts'
+import { readNodeClass } from '#common/numa-providers.ts'
 import type { FlavorSnapshot, ImageSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { HeldAmounts } from '#openapi/wire/numa.ts'
 
 /** Amounts of what a host offers. Memory in MiB, disk in GiB. */
 export interface Resources {
@@ -37,6 +39,15 @@ export function resourcesOf({
   const ownGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
   const rootGb = isInStore ? 0 : ownGb
   return flavorResources({ ...flavor, rootGb }, image.properties)
+}
+
+/** By resource class, without what is counted of NUMA nodes besides. */
+export function amountsOf({ custom = {}, ...counted }: Resources): HeldAmounts {
+  const own = Object.entries(RESOURCE_CLASSES).map(
+    ([amount, name]) => [name, counted[amount as CountedResource]] as const,
+  )
+  const further = Object.entries(custom).filter(([name]) => readNodeClass(name) === undefined)
+  return Object.fromEntries([...own, ...further].filter(([, amount]) => amount > 0))
 }
 
 /** The sum of both, class by class. */

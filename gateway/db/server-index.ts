@@ -52,7 +52,7 @@ const INSERT = rowsInsert(
     fixed: {
       version: sql`0`,
       powerState: sql`0`,
-      room: sql`space(160)`,
+      room: sql`space(224)`,
       createdAt: now,
       updatedAt: now,
     },
@@ -79,6 +79,7 @@ const REASSIGN = statement(
       instanceName: null,
       zone: null,
       numa: null,
+      held: null,
       updatedAt: now,
     })
     .where(and(isServer, isThere)),
@@ -115,6 +116,7 @@ const SAID: readonly Said[] = [
   { name: 'instanceName', type: ascii(64) },
   { name: 'zone', type: sql`varchar(255)` },
   { name: 'numa', type: sql`json` },
+  { name: 'held', type: sql`json` },
   { name: 'fault', type: sql`json` },
   {
     name: 'flavorId',
@@ -232,11 +234,12 @@ export function queueViews(
   const [first] = views
   if (first === undefined) return
   if (views.length === 1 && mode === 'newer') {
-    const { fault, flavor, imageId = null, numa } = first
+    const { fault, flavor, imageId = null, numa, held } = first
     tx.queue(APPLY_ONE, {
       ...first,
       cellId,
       numa: numa === undefined ? null : JSON.stringify(numa),
+      held: held === undefined ? null : JSON.stringify(held),
       fault: fault === null ? null : JSON.stringify(fault),
       flavorId: flavor?.id ?? null,
       flavor: flavor === undefined ? null : JSON.stringify(flavor),

@@ -26,12 +26,14 @@ const INSERT = rowsInsert(
     'newFlavorId',
     'userId',
     'projectId',
+    'held',
     'createdAt',
   ],
   {
     fixed: { updatedAt: sql`now(3)` },
     onDuplicate: sql`status = if(${isNewer}, values(status), status),
       dest_host = if(${isNewer}, values(dest_host), dest_host),
+      held = if(${isNewer}, values(held), held),
       dest_node = if(${isNewer}, values(dest_node), dest_node),
       updated_at = if(${isNewer}, values(updated_at), updated_at),
       version = if(${isNewer}, values(version), version)`,
@@ -40,8 +42,9 @@ const INSERT = rowsInsert(
 
 /** Keeps migrations that are newer than those known; others change nothing. At most one view of each. */
 export function queueMigrations(tx: Tx, cellId: CellId, views: readonly MigrationView[]): void {
-  const rows = views.map(({ id, createdAt, ...view }) => ({
+  const rows = views.map(({ id, createdAt, held = null, ...view }) => ({
     ...view,
+    held,
     uuid: id,
     cellId,
     createdAt: new Date(createdAt),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { TASKS, VM_STATES } from '#common/states/instance-states.ts'
-import { HostNodes, NumaAllocation } from './numa.ts'
+import { HeldAmounts, HostNodes, NumaAllocation } from './numa.ts'
 import { MacAddress, Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Names the wire operation and the server's incarnation it is about; what a receiver remembers it by. */
@@ -255,5 +255,7 @@ export const InstanceView = Type.Object({
   machineNics: Type.Optional(Type.Array(MachineNic)),
   /** Absent: it holds nothing of any NUMA node. */
   numa: Type.Optional(NumaAllocation),
+  /** Absent: it is on no host, or its cell is of a release that did not say. */
+  held: Type.Optional(HeldAmounts),
 })
 export type InstanceView = Static<typeof InstanceView>

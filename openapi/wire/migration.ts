@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Holding } from './numa.ts'
 import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 
 const MIGRATION_TYPES = ['migration', 'resize', 'live-migration', 'evacuation'] as const
@@ -54,6 +55,11 @@ export const MigrationView = Type.Object({
   /** Who asked for it, with a token of which project. */
   userId: Type.String(),
   projectId: Type.String(),
+  /**
+   * Until it is over, what it holds of the host that the server leaves, and what the server holds of another one that it
+   * goes to; absent: nothing, or its cell is of a release that did not say.
+   */
+  held: Type.Optional(Type.Object({ source: Holding, dest: Type.Optional(Holding) })),
   createdAt: Time,
   updatedAt: Time,
 })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Uuid } from './scalars.ts'
 
 /** A part of a host whose CPUs and memory are close to each other, taken or not. */
 export const NumaNode = Type.Object({
@@ -21,3 +22,16 @@ export const NumaAllocation = Type.Object({
   resources: Type.Record(Type.String(), Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
 })
 export type NumaAllocation = Static<typeof NumaAllocation>
+
+/** What a server holds of its host, by resource class, whether of one of its NUMA nodes or not. */
+export const HeldAmounts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }))
+export type HeldAmounts = Static<typeof HeldAmounts>
+
+/** What a consumer holds of one host. */
+export const Holding = Type.Object({
+  hostId: Uuid,
+  resources: HeldAmounts,
+  /** What of it is of NUMA nodes; absent: nothing. */
+  numa: Type.Optional(NumaAllocation),
+})
+export type Holding = Static<typeof Holding>

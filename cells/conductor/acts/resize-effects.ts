@@ -13,6 +13,7 @@ import { transfer } from '../../placement/transfer.ts'
 import { claimOnHost } from '../claim-candidate.ts'
 import { endMigration } from '../end-migration.ts'
 import type { Instance } from '../instance.ts'
+import { heldAt } from '../moves/moved.ts'
 import { placedAsHeld } from '../on-nodes.ts'
 import type { ActEffects, Acted } from './act-effects.ts'
 import { checkOwnHost } from './own-host.ts'
@@ -39,7 +40,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     const migration = newMigration(acted, placed)
     await insertMigration(tx, migration)
     queueFeedRow(tx, [{ kind: 'migration', view: migration }])
-    const { numa: _before, ...host } = placed
+    const { numa: _before, held: _held, ...host } = placed
     return { placed: { ...host, ...claimed } }
   },
   done: async (tx, acted) => {
@@ -75,13 +76,21 @@ export const revertResizeEffects: ActEffects<ActNamed<'revert-resize'>> = {
     const { placed } = instance
     const migration = await newestMigration(tx, instance.id)
     if (placed === null || migration === undefined) return {}
-    return { placed: await placedAsHeld(tx, placed, migration.id, act.build) }
+    const { held: _later, ...to } = await placedAsHeld(tx, placed, migration.id, act.build)
+    return { placed: { ...to, ...(placed.held && { held: placed.held }) } }
   },
   failed: async (_tx, { instance: { placed } }) => ({ placed }),
   done: async (tx, acted) => {
+    const { deps, instance, act } = acted
     await giveBack(tx, acted)
-    await endMigration(acted.deps, tx, acted.instance.id, 'reverted')
-    return { vmState: stateByPower(acted.instance), flavor: acted.act.build.flavor }
+    await endMigration(deps, tx, instance.id, 'reverted')
+    const { build } = act
+    const { placed } = instance
+    return {
+      vmState: stateByPower(instance),
+      flavor: build.flavor,
+      ...(placed !== null && { placed: await placedAsHeld(tx, placed, instance.id, build) }),
+    }
   },
 }
 
@@ -115,8 +124,9 @@ async function moveMigration(
 
 function newMigration(
   { operation, instance, act, at }: Acted<ActNamed<'resize'>>,
-  { host, hypervisorHostname }: NonNullable<Instance['placed']>,
+  placed: NonNullable<Instance['placed']>,
 ): MigrationView {
+  const { host, hypervisorHostname } = placed
   return {
     id: operation.id,
     serverId: instance.id,
@@ -131,6 +141,7 @@ function newMigration(
     newFlavorId: act.build.flavor.id,
     userId: act.userId,
     projectId: act.projectId ?? instance.projectId,
+    ...heldAt(placed),
     createdAt: at,
     updatedAt: at,
   }

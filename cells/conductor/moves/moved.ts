@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { MigrationStatus, MigrationType, MigrationView } from '#openapi/wire/migration.ts'
+import type { Holding } from '#openapi/wire/numa.ts'
 import { queueFeedRow } from '../../db/feed.ts'
 import { touchNetworkState } from '../../db/network-objects.ts'
 import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
@@ -48,12 +49,25 @@ export async function recordMigration(
     newFlavorId: order.build?.flavor.id ?? order.oldFlavorId,
     userId: order.userId,
     projectId: order.projectId ?? instance.projectId,
+    ...heldAt(source, dest),
     createdAt: at,
     updatedAt: at,
   }
   await insertMigration(tx, view)
   queueFeedRow(tx, [{ kind: 'migration', view }])
   await rebindPorts(tx, deps)
+}
+
+/** What the migration holds of the one host, and the server of the other, for the migration to say. */
+export function heldAt(source: PlacedOn, dest?: PlacedOn): Pick<MigrationView, 'held'> {
+  const left = holdingOf(source)
+  if (left === undefined) return {}
+  const taken = dest && holdingOf(dest)
+  return { held: { source: left, ...(taken && { dest: taken }) } }
+}
+
+function holdingOf({ hostId, held, numa }: PlacedOn): Holding | undefined {
+  return held && { hostId, resources: { ...held }, ...(numa && { numa }) }
 }
 
 /** Afterwards the server's newest migration has the status. One that is `over` holds nothing any more. */
@@ -66,7 +80,9 @@ export async function markMigration(
   const migration = await newestMigration(tx, instance.id)
   if (migration === undefined) return
   if (over) await release(tx, migration.id)
-  const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
+  const { held, ...rest } = migration
+  const holds = !over && held !== undefined && { held }
+  const view = { ...rest, version: migration.version + 1, status, ...holds, updatedAt: at }
   await updateMigration(tx, view)
   queueFeedRow(tx, [{ kind: 'migration', view }])
   await rebindPorts(tx, deps)

@@ -37,6 +37,8 @@ export const instances = mysqlTable(
     machineNics: json('machine_nics'),
     /** NumaAllocation; null: it holds nothing of any NUMA node of its host. */
     numa: json('numa'),
+    /** HeldAmounts; null: it holds nothing, or was claimed by a release that did not write it down. */
+    held: json('held'),
     fault: json('fault'),
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */

@@ -1,4 +1,4 @@
-import { index, int, mysqlTable, varchar } from 'drizzle-orm/mysql-core'
+import { index, int, json, mysqlTable, varchar } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** One row per change of a server's host or size that was ever begun here. */
@@ -19,6 +19,8 @@ export const serverMigrations = mysqlTable(
     newFlavorId: varchar('new_flavor_id', { length: 255 }).notNull(),
     userId: token('user_id').notNull(),
     projectId: token('project_id').notNull(),
+    /** As in MigrationView; null: it holds nothing, or is of a release that did not write it down. */
+    held: json('held'),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
   },

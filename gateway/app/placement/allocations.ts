@@ -16,14 +16,11 @@ import { findTree } from './list-providers.ts'
 import type { Provider, ProviderTree } from './provider.ts'
 import type { Amounts } from './resource-classes.ts'
 
-/** The resources that a server holds on a host. */
+/** The resources that a consumer holds on a host. */
 export interface Allocation {
   readonly consumer: Consumer
   readonly resources: Amounts
 }
-
-/** Every consumer here is a server. */
-export const CONSUMER_TYPE = 'INSTANCE'
 
 /** Who uses what of a host. Throws `not-found`. */
 export async function providerAllocations(
@@ -40,7 +37,7 @@ export async function providerAllocations(
   return { provider, allocations }
 }
 
-/** What a server holds, by provider; undefined for a server without a host. */
+/** What a server or a migration holds, by provider; undefined for one that holds nothing. */
 export async function consumerAllocations(
   db: Executor,
   id: string,
@@ -53,7 +50,7 @@ export async function consumerAllocations(
   // What is on NUMA nodes without having been chosen depends on what others hold of them.
   const isAlone = tree.every(({ numaNode }) => numaNode === undefined)
   const held = heldOfEach(isAlone ? [consumer] : await consumersOn(db, tree), tree, resourcesOf)
-  const own = [...held].find(([{ serverId }]) => serverId === consumer.serverId)
+  const own = [...held].find(([each]) => each.id === consumer.id)
   return { consumer, held: own?.[1] ?? new Map() }
 }
 
@@ -61,12 +58,18 @@ function consumersOn(db: Executor, [root]: ProviderTree): Promise<readonly Consu
   return consumersOfHost(db, { name: root.host, hostId: root.id })
 }
 
-export interface ProjectUsages {
+export interface Usages {
   readonly resources: Amounts
   readonly consumers: number
 }
 
-/** The usage of a project's servers on all hosts. Throws `forbidden` for another project, except for administrators. */
+/** Of the consumers of a project, by their type, and of all of them. */
+export interface ProjectUsages {
+  readonly byType: ReadonlyMap<string, Usages>
+  readonly all: Usages
+}
+
+/** The usage of a project's servers and their migrations on all hosts. Throws `forbidden` for another project, except for administrators. */
 export async function projectUsages(
   db: Executor,
   caller: Caller,
@@ -74,6 +77,14 @@ export async function projectUsages(
 ): Promise<ProjectUsages> {
   if (asked.projectId !== caller.projectId) enforce(caller, 'placement:usages:other_project')
   const consumers = await consumersOfProject(db, asked.projectId, asked.userId)
+  const byType = Map.groupBy(consumers, ({ type }) => type)
+  return {
+    byType: new Map([...byType].map(([type, those]) => [type, usagesOf(those)])),
+    all: usagesOf(consumers),
+  }
+}
+
+function usagesOf(consumers: readonly Consumer[]): Usages {
   const amounts = consumers.map(resourcesOf)
   const names = new Set([...PROVIDED_CLASSES, ...amounts.flatMap((each) => Object.keys(each))])
   const sums = [...names].map((name) => {
@@ -85,11 +96,13 @@ export async function projectUsages(
   }
 }
 
-/**
- * As cells claim it. Nothing is claimed of a class of which there is none. Only what is chosen of NUMA nodes shows what the
- * image asks for, such as dedicated CPUs instead of shared ones.
- */
-function resourcesOf({ flavor, numa }: Pick<Consumer, 'flavor' | 'numa'>): Amounts {
+/** As its cell says, or else as its flavor asks: nothing is claimed of a class of which there is none. */
+function resourcesOf({ flavor, held, numa }: Pick<Consumer, 'flavor' | 'held' | 'numa'>): Amounts {
+  return held ?? takenByFlavor({ flavor, numa })
+}
+
+/** Only what is chosen of NUMA nodes shows what the image asks for, such as dedicated CPUs instead of shared ones. */
+function takenByFlavor({ flavor, numa }: Pick<Consumer, 'flavor' | 'numa'>): Amounts {
   const { vcpus, memoryMb, diskGb, custom = {} } = flavorResources(flavor)
   const ofImage: Record<string, number> = {}
   for (const amounts of Object.values(numa?.resources ?? {}))

@@ -86,7 +86,15 @@ test('an amount without room is on the last', () => {
 function consumer(vcpus: number, memoryMb: number, numa: NumaAllocation | null): Consumer {
   const flavor = { id: '1', name: 'm1', vcpus, memoryMb, rootGb: 1, ephemeralGb: 0, swapMb: 0 }
   return {
-    ...{ serverId: newId(), hostId: newId(), projectId: 'p', userId: 'u', version: 1 },
+    ...{
+      id: newId(),
+      type: 'INSTANCE' as const,
+      held: null,
+      hostId: newId(),
+      projectId: 'p',
+      userId: 'u',
+      version: 1,
+    },
     ...{ flavor: { ...flavor, extraSpecs: {} }, numa },
   }
 }

@@ -133,9 +133,11 @@ export const serverIndex = mysqlTable(
     zone: text255('zone'),
     /** NumaAllocation; null: it holds nothing of any NUMA node of its host. */
     numa: json('numa'),
+    /** HeldAmounts; null: it is on no host, or its cell did not say. */
+    held: json('held'),
     fault: json('fault'),
     /** Spaces, until its cell has first said where it is: what it then says fits where the row lies (`fixedToken`). */
-    room: token('room', 160),
+    room: token('room', 224),
     launchedAt: time('launched_at'),
     terminatedAt: time('terminated_at'),
     createdAt: time('created_at').notNull(),
@@ -236,12 +238,16 @@ export const serverMigrations = mysqlTable(
     newFlavorId: varchar('new_flavor_id', { length: 255 }).notNull(),
     userId: token('user_id').notNull(),
     projectId: token('project_id').notNull(),
+    /** As in MigrationView; null: it holds nothing, or its cell did not say. */
+    held: json('held'),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
   },
   (t) => [
     uniqueIndex('server_migrations_uuid').on(t.uuid),
     index('server_migrations_server').on(t.serverId),
+    index('server_migrations_source').on(t.sourceHost),
+    index('server_migrations_dest').on(t.destHost),
     index('server_migrations_created').on(t.createdAt, t.id),
   ],
 )

@@ -1,6 +1,5 @@
 import {
   type Allocation,
-  CONSUMER_TYPE,
   type consumerAllocations,
   type ProjectUsages,
 } from '../../app/placement/allocations.ts'
@@ -8,10 +7,10 @@ import type { Provider } from '../../app/placement/provider.ts'
 import type { RequestContext } from '../../app/request-context.ts'
 import { isSince } from '../since.ts'
 
-/** By server. */
+/** By consumer. */
 export function providerAllocationsView(provider: Provider, allocations: readonly Allocation[]) {
   const entries = allocations.map(({ consumer, resources }) => [
-    consumer.serverId,
+    consumer.id,
     { resources, consumer_generation: consumer.version },
   ])
   return {
@@ -32,19 +31,22 @@ export function consumerAllocationView(found: Awaited<ReturnType<typeof consumer
     project_id: consumer.projectId,
     user_id: consumer.userId,
     consumer_generation: consumer.version,
-    consumer_type: CONSUMER_TYPE,
+    consumer_type: consumer.type,
   }
 }
 
 /** Flat until microversion 1.37; then by type of consumer. */
 export function totalUsagesView(
-  { resources, consumers }: ProjectUsages,
+  { byType, all }: ProjectUsages,
   type: string | undefined,
   context: RequestContext,
 ) {
-  if (!isSince(context, '1.38')) return { usages: resources }
-  const isOther = type !== undefined && type !== 'all' && type !== CONSUMER_TYPE
-  if (consumers === 0 || isOther) return { usages: {} }
-  const name = type === 'all' ? 'all' : CONSUMER_TYPE
-  return { usages: { [name]: { ...resources, consumer_count: consumers } } }
+  if (!isSince(context, '1.38')) return { usages: all.resources }
+  const isAll = type === 'all' && all.consumers > 0
+  const named = isAll ? ([['all', all]] as const) : [...byType]
+  const asked = named.filter(([name]) => isAll || type === undefined || name === type)
+  const usages = asked.map(([name, { resources, consumers }]) => {
+    return [name, { ...resources, consumer_count: consumers }] as const
+  })
+  return { usages: Object.fromEntries(usages) }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../placement/choose-nodes.ts'
 import { queueClaim } from '../../../placement/claim.ts'
 import { queueJoinGroup } from '../../../placement/group.ts'
+import { amountsOf } from '../../../placement/resources.ts'
 import { claimCandidate, instancesAllowedOn, isTooLarge } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
 import type { PlacedOn } from '../../instance.ts'
@@ -68,13 +69,14 @@ function claimBest(tx: Tx, call: BootCall): Claimed {
  */
 function onNodes({ deps: { hosts }, params }: BootCall, hostId: HostId) {
   const { resources, nodes } = params
+  const held = amountsOf(resources)
   const state = hosts.state(hostId)
   if (nodes === undefined || state === undefined || state.countedNodes.length === 0)
-    return { resources }
+    return { resources, held }
   const numa = chooseNodes(nodes, freeOfNodes(state.countedNodes, state))
   if (numa === undefined) throw new FastPathFailed()
   hosts.reserveNodes(hostId, nodeResources(numa))
-  return { resources: withNodes(resources, numa), numa }
+  return { resources: withNodes(resources, numa), numa, held }
 }
 
 function insertOn(tx: Tx, call: BootCall, placed: PlacedOn, lost: readonly string[]): Claimed {

@@ -1,6 +1,6 @@
 import type { HostId } from '#common/ids.ts'
 import type { MachineNic } from '#openapi/wire/instance.ts'
-import type { NumaAllocation } from '#openapi/wire/numa.ts'
+import type { HeldAmounts, NumaAllocation } from '#openapi/wire/numa.ts'
 import type { BootCall } from './params.ts'
 
 /** Hosts that are tried before the cell gives up, the first included (Nova: scheduler/max_attempts). */
@@ -16,6 +16,7 @@ export type Claimed =
         readonly hypervisorHostname: string
         readonly zone: string
         readonly numa?: NumaAllocation
+        readonly held?: HeldAmounts
       }
       readonly version: number
       /** Names of hosts that had filled up. */
