@@ -60,9 +60,11 @@ export function instancesAllowedOn(
 /** True for more of a class than the host gives one server, however much of it is free. */
 export function isTooLarge(
   host: Pick<Host, 'inventory'> | undefined,
-  { vcpus, memoryMb, diskGb }: Resources,
+  { vcpus, memoryMb, diskGb, custom = {} }: Resources,
 ): boolean {
   if (host?.inventory == null) return false
+  if (host.inventory.machines !== undefined && Object.values(custom).some((amount) => amount > 1))
+    return true
   const most = maxUnitsOf(host.inventory)
   return vcpus > most.vcpus || memoryMb > most.memoryMb || diskGb > most.diskGb
 }

@@ -43,6 +43,19 @@ test('no host has more for one server than it has itself, however often it is pr
   expect(summary.free).toEqual({ vcpus: 32, memoryMb: 2_048, diskGb: 200 })
 })
 
+test('no host of machines has more than one of them for a server', () => {
+  const custom = { CUSTOM_GOLD: 3 }
+  const machines = { isOfMachines: true, limits: { ...nothing, custom } }
+  const scheduling = { filters: [], filterSettings: FILTER_SETTINGS, weighers: [] }
+  const summaryOf = (state: Partial<HostState>) =>
+    cellSummary([], [hostState('a', state)], { ...scheduling, weigherSettings: WEIGHER_SETTINGS })
+
+  expect(summaryOf(machines).largestCustom).toEqual({ CUSTOM_GOLD: 1 })
+  expect(summaryOf({ ...machines, isOfMachines: false }).largestCustom).toEqual(custom)
+  const taken = { ...machines, used: { ...nothing, custom } }
+  expect(summaryOf(taken).largestCustom).toEqual({ CUSTOM_GOLD: 0 })
+})
+
 test('the limit of an operator counts only while its filter runs, the limit of a backend always', () => {
   expect(largestOf({ instances: 3 }, [])).toEqual(empty)
   expect(largestOf({ instances: 2, instancesMax: 3 }, [])).toEqual(empty)

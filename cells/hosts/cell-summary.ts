@@ -19,7 +19,7 @@ export function cellSummary(
   const usable = states.filter(({ isUp, isDisabled }) => isUp && !isDisabled)
   const inventories = hosts.flatMap(({ inventory }) => (inventory === null ? [] : [inventory]))
   const free = usable.map((state) => (isFull(state, scheduling) ? NOTHING : freeOf(state)))
-  const forOne = usable.map(({ maxUnits }, place) => smaller(free[place]!, maxUnits))
+  const forOne = usable.map((state, place) => forOneServer(state, free[place]!))
   const { custom, ...largest } = forOne.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
   const { custom: _, ...sum } = free.reduce(addResources, NOTHING)
   return {
@@ -70,13 +70,17 @@ function freeOf({ limits, used }: HostState): Resources {
   return { ...free, custom: Object.fromEntries(ofHosts) }
 }
 
-/** Of the amounts that every host has, no more than it gives one server. */
-function smaller(free: Resources, most: HostState['maxUnits']): Resources {
+/** No more than the host gives one server, which gets one machine where it gives machines. */
+function forOneServer({ maxUnits, isOfMachines }: HostState, free: Resources): Resources {
+  const { vcpus, memoryMb, diskGb, custom } = free
+  const machines = Object.entries(custom ?? {}).map(
+    ([name, amount]) => [name, Math.min(amount, 1)] as const,
+  )
   return {
-    ...free,
-    vcpus: Math.min(free.vcpus, most.vcpus),
-    memoryMb: Math.min(free.memoryMb, most.memoryMb),
-    diskGb: Math.min(free.diskGb, most.diskGb),
+    vcpus: Math.min(vcpus, maxUnits.vcpus),
+    memoryMb: Math.min(memoryMb, maxUnits.memoryMb),
+    diskGb: Math.min(diskGb, maxUnits.diskGb),
+    ...(custom && { custom: isOfMachines ? Object.fromEntries(machines) : custom }),
   }
 }
 
