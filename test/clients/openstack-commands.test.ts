@@ -69,6 +69,34 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     )
   })
 
+  test('gives a host traits, and reserves a part of it', { timeout: LIMIT_MS }, async () => {
+    const providers = await admin.json<Rows>('resource provider list')
+    const provider = providers.find((row) => row['name'] === 'north-1')!['uuid'] as string
+    const traits = () => list(`resource provider trait list ${provider}`, 'name')
+    const found = await traits()
+
+    await admin.run('trait create CUSTOM_CLI')
+    const all = [...found, 'CUSTOM_CLI'].map((name) => `--trait ${name as string}`)
+    await admin.run(`resource provider trait set ${all.join(' ')} ${provider}`)
+    expect(await traits()).toEqual(expect.arrayContaining(['CUSTOM_CLI', ...found]))
+    expect(await list('trait list --associated', 'name')).toContain('CUSTOM_CLI')
+    await admin.run(`resource provider trait delete ${provider}`)
+    expect((await traits()).toSorted()).toEqual(found.toSorted())
+    await admin.run('trait delete CUSTOM_CLI')
+
+    const reserved = async () =>
+      (await admin.json(`resource provider inventory show ${provider} MEMORY_MB`))['reserved']
+    const set = (amount: number) =>
+      admin.run(
+        `resource provider inventory set ${provider} --amend --resource MEMORY_MB:reserved=${amount}`,
+      )
+    const before = Number(await reserved())
+    await set(before + 512)
+    expect(await reserved()).toBe(before + 512)
+    await set(before)
+    expect(await reserved()).toBe(before)
+  })
+
   describe.concurrent('with servers', () => {
     test('shows and changes flavors, images and keypairs', { timeout: LIMIT_MS }, async () => {
       expect(await admin.json('token issue')).toMatchObject({ id: expect.any(String) as string })
