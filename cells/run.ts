@@ -6,6 +6,7 @@ import { IsolatedRunner } from '#common/isolated/isolated-runner.ts'
 import { createLogger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
 import { startWithRetries } from '#common/start-with-retries.ts'
+import { keepTrust } from '#common/tls/keep-trust.ts'
 import { recordSpans } from '#common/trace/record-spans.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -18,6 +19,7 @@ export async function run(env: Env): Promise<void> {
   const log = createLogger('cell', config.logLevel)
   const recorder = { program: 'cell', process: config.processName } as const
   await using _spans = await recordSpans(env, recorder, log)
+  await using _trust = keepTrust(env, systemClock, log)
   const program = new URL('isolated.ts', import.meta.url)
   await using running = await startWithRetries(log, () =>
     startCell(config, systemClock, new IsolatedRunner({ program, log })),

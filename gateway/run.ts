@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { startWithRetries } from '#common/start-with-retries.ts'
+import { keepTrust } from '#common/tls/keep-trust.ts'
 import { recordSpans } from '#common/trace/record-spans.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -26,6 +27,7 @@ export async function run(env: Env): Promise<void> {
   const log = createLogger('gateway', config.logLevel)
   const recorder = { program: 'gateway', process: config.processName } as const
   await using _spans = await recordSpans(env, recorder, log)
+  await using _trust = keepTrust(env, systemClock, log)
   endOnEscape(log)
   const stop = new AbortController()
   const signal = untilSignal().then(() => stop.abort())

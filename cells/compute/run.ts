@@ -1,7 +1,9 @@
 import { keepLogBounded } from '#common/bound-log.ts'
+import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { createLogger } from '#common/log.ts'
 import { notifySystemd } from '#common/notify-systemd.ts'
+import { keepTrust } from '#common/tls/keep-trust.ts'
 import { recordSpans } from '#common/trace/record-spans.ts'
 import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -13,6 +15,7 @@ export async function run(env: Env): Promise<void> {
   const { hostName, logLevel } = configFromEnv(env)
   const log = createLogger('compute', logLevel)
   await using _spans = await recordSpans(env, { program: 'compute', process: hostName }, log)
+  await using _trust = keepTrust(env, systemClock, log)
   await using _compute = await computeFromEnv(env)
   using _notifier = notifySystemd(env, log)
   keepLogBounded()

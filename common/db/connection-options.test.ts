@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
@@ -41,6 +41,19 @@ test('a server whose certificate is from another authority gets no password', as
   const other = makeCertificate(directory)
 
   await expect(askCipher(`${mariadb.url}?ssl-ca=${other.caFile}`)).rejects.toThrow(/certificate/)
+})
+
+test('a pool trusts an authority that is added to the file of ssl-ca after it was opened', async () => {
+  const file = join(directory, 'growing.crt')
+  writeFileSync(file, readFileSync(makeCertificate(directory).caFile))
+  await using db = new Database({ url: `${mariadb.url}?ssl-ca=${file}`, connectionsMax: 1 })
+  await expect(db.orm.execute(sql`select 1`)).rejects.toThrow(/certificate/)
+
+  appendFileSync(file, readFileSync(mariadb.tls.caFile))
+
+  await db.orm.execute(sql`select 1`)
+  rmSync(file)
+  await db.orm.execute(sql`select 1`)
 })
 
 test('a server whose certificate is for another name is refused', async () => {

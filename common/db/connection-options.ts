@@ -14,7 +14,7 @@ export interface ServerConnection {
 
 /**
  * How to connect to the server of a URL. With `?ssl-ca=FILE` the connection is encrypted, and refused unless the server
- * has a certificate from an authority of that file, which is read now; a server that is named, not numbered, needs one
+ * has a certificate from an authority of that file, which is read now and for each connection; a server that is named, not numbered, needs one
  * for its name. Throws `invalid` for another parameter, and for a file that cannot be read.
  */
 export function connectionTo(url: string): ServerConnection {
@@ -30,7 +30,26 @@ export function connectionTo(url: string): ServerConnection {
   plain.search = ''
   // mysql2 compares the names of certificates only with names.
   const verifyIdentity = isIP(plain.hostname.replace(/^\[|\]$/g, '')) === 0
-  return { uri: plain.href, ssl: { ca: readCa(file), verifyIdentity } }
+  let ca = readCa(file)
+  return {
+    uri: plain.href,
+    ssl: {
+      verifyIdentity,
+      // mysql2 asks for it at each connection, and must get what there is.
+      get ca() {
+        ca = readCaOr(ca, file)
+        return ca
+      },
+    },
+  }
+}
+
+function readCaOr(former: string, file: string): string {
+  try {
+    return readCa(file)
+  } catch {
+    return former
+  }
 }
 
 function readCa(file: string): string {
