@@ -5,6 +5,7 @@ import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
 import { addBackupCommand } from './commands/backup.ts'
 import { addCellCommand } from './commands/cell.ts'
+import { addCertificateCommands } from './commands/certificate.ts'
 import { addConfigCommand } from './commands/config.ts'
 import { addControlPlaneCommands } from './commands/control-plane.ts'
 import { addDbCommand } from './commands/db.ts'
@@ -54,6 +55,7 @@ export function createProgram(operator: Operator): Command {
   addAdminCommand(program)
   program.commandsGroup(PRODUCTION)
   addControlPlaneCommands(program)
+  addCertificateCommands(program)
   addStandbyCommand(program, operator)
   addConfigCommand(program)
   addKeysCommand(program)

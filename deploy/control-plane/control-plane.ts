@@ -45,6 +45,9 @@ export const FILES = {
   plane: 'control-plane.json',
   certificate: 'tls.crt',
   key: 'tls.key',
+  /** A certificate that is to replace that of the machines, and its key; absent but while it is replaced. */
+  nextCertificate: 'next.crt',
+  nextKey: 'next.key',
   clouds: 'clouds.yaml',
   databaseUrl: 'database.url',
   gatewayKey: 'gateway.key',

@@ -41,7 +41,6 @@ export interface OwnMachine {
 /** Afterwards the folders have what the services of this machine are started with. The secrets must be there. */
 export async function keepMachineFiles(files: OwnFiles, own: OwnMachine): Promise<void> {
   const { plane, folders, place } = own
-  const { directory } = folders
   await files.settings(FILES.machine, () => `${plane.machines[place]}\n`)
   // That of a database elsewhere is among the secrets.
   if (plane.hasDatabases)
@@ -49,20 +48,12 @@ export async function keepMachineFiles(files: OwnFiles, own: OwnMachine): Promis
   await files.settings(FILES.clouds, () => cloudsYaml(plane, folders))
   if (plane.hasDatabases) await keepDatabase(files, own)
   await keepBus(files, own)
-  await files.settings('haproxy.pem', () =>
-    [FILES.certificate, FILES.key]
-      .map((name) => readFileSync(join(directory, name), 'utf8'))
-      .join(''),
-  )
   await files.settings('haproxy.cfg', () =>
     proxyConfig({
       host: '*',
       port: PORTS.proxy,
       gateways: plane.machines.map((each) => hostPort(each, PORTS.gateway)),
-      tls: {
-        certificateFile: join(directory, 'haproxy.pem'),
-        caFile: authorityIn(directory),
-      },
+      tls: tlsOf(folders),
     }),
   )
   await keepGateway(files, own)

@@ -61,14 +61,14 @@ export async function keepSharedFiles(
 }
 
 /** Undefined for the first site, whose certificate is its own authority, and that of the others. */
-function issuerIn(directory: string): CertificateFiles | undefined {
+export function issuerIn(directory: string): CertificateFiles | undefined {
   const certificateFile = join(directory, FILES.authority)
   const keyFile = join(directory, FILES.authorityKey)
   return existsSync(certificateFile) ? { certificateFile, keyFile } : undefined
 }
 
 /** Of the one certificate of all machines and proxies. It is its own authority, which nothing else trusts. */
-function certificateNames({ machines, endpoint }: ControlPlane): readonly string[] {
+export function certificateNames({ machines, endpoint }: ControlPlane): readonly string[] {
   const names = [...new Set([endpoint, ...machines, '127.0.0.1', 'localhost'])]
   return names.map((name) => (isIP(name) === 0 ? `DNS:${name}` : `IP:${name}`))
 }

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { makeCertificate } from '#test/env/certificate.ts'
 import { freePort } from '../process/free-port.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
@@ -189,6 +191,30 @@ test('a request whose answer is lost is repeated unless it may change something 
     const outcomes = [await outcomeOf(method, path), await outcomeOf(method, path)]
     expect(outcomes.toSorted()).toEqual(['lost', 'served'])
   }
+})
+
+test('a proxy shows the certificate NAME.crt, with the key NAME.key', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'weir-haproxy-'))
+  parts.defer(() => rmSync(directory, { recursive: true, force: true }))
+  const made = makeCertificate(directory)
+  const [certificateFile, keyFile] = [join(directory, 'tls.crt'), join(directory, 'tls.key')]
+  renameSync(made.certificateFile, certificateFile)
+  renameSync(made.keyFile, keyFile)
+  const port = await freePort()
+  const options = {
+    host: '127.0.0.1',
+    port,
+    gateways,
+    tls: { certificateFile, caFile: certificateFile },
+  }
+  const identity = await startProxy(directory, options, 'with-parent')
+  parts.defer(() => stopProcess(identity))
+
+  const ca = readFileSync(certificateFile)
+  const socket = connect({ host: '127.0.0.1', port, ca })
+  await once(socket, 'secureConnect')
+  expect(socket.authorized).toBe(true)
+  socket.destroy()
 })
 
 test('a proxy that stops as its unit has it stop lets its requests end', async () => {

@@ -21,7 +21,7 @@ export interface ProxyOptions {
 
 /** PEM files of a proxy that serves HTTPS, and connects to the gateways by it. */
 export interface ProxyTls {
-  /** Its certificate with the key. */
+  /** Its certificate, `NAME.crt`. The key is beside it, in `NAME.key`. */
   readonly certificateFile: string
   /** Of the authorities whose certificates gateways may have. */
   readonly caFile: string
@@ -78,6 +78,8 @@ function frontend({ host, port, tls }: Omit<ProxyOptions, 'gateways'>): string {
   const certificate = tls === undefined ? '' : ` ssl crt ${tls.certificateFile} alpn http/1.1`
   return `global
   log stdout format iso local0
+  # The key of NAME.crt is in NAME.key.
+  ssl-load-extra-del-ext
   maxconn 8000
   # When it is stopped by SIGUSR1 it lets its requests end, for so long.
   hard-stop-after 20s
@@ -101,6 +103,8 @@ defaults
   option redispatch 1
   retries 3
   option http-server-close
+  # A client may just be sending a request on a connection that a reload or a stop would close.
+  option idle-close-on-response
   option allbackups
 
 frontend weir

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,17 +12,41 @@ import { trust } from '../env/certificate.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type Machine, MachineNetwork } from '../env/machines/machine.ts'
 import { RESTORE_LINES } from './outside-lines.ts'
-import { pageScript, type Step } from './page-script.ts'
+import { notTyped, pageScript, type Step } from './page-script.ts'
+import { servedCertificate } from './served-certificate.ts'
 
 // Goal: the commands of the page for three machines make a control plane from nothing, each machine with an address of its
 // own; and where one of the machines is lost, with everything on it, users notice nothing but latency.
 
 const MADE_MS = 300_000
 const STATE_MS = 60_000
+/** Cells, hosts and gateways read their files again every ten seconds. */
+const READ_AGAIN_MS = 12_000
 const BOOTS = 5
 const VERSION = { 'openstack-api-version': 'compute 2.90' }
 const START_ALL = 'systemctl enable --now weir-mariadb weir-nats weir-gateway weir-haproxy'
 const JOIN = './weir gateway join --from https://192.0.2.11:8445 --token-file token'
+/** The commands that replace the certificate, which a test types while servers are booted. */
+const REPLACE = {
+  create: './weir certificate create',
+  copySecond: 'scp /etc/weir/next.crt /etc/weir/next.key 192.0.2.12:/etc/weir/',
+  copyThird: 'scp /etc/weir/next.crt /etc/weir/next.key 192.0.2.13:/etc/weir/',
+  trust: './weir certificate trust',
+  reload: 'systemctl reload weir-mariadb weir-nats weir-haproxy',
+  cellTrust: 'cat next.crt >> .weir/secrets/gateway.crt',
+  use: './weir certificate use',
+  forget: './weir certificate forget',
+} as const
+/** Of every machine, with what a server sends before TLS begins. */
+const PORTS = [
+  [8443, 'tls'],
+  [8444, 'tls'],
+  [4567, 'tls'],
+  [3306, 'mysql'],
+  [4222, 'nats'],
+  [6222, 'tls'],
+  [7422, 'nats'],
+] as const
 const ENVIRONMENT = 'export OS_CLOUD=weir-admin OS_CLIENT_CONFIG_FILE=/etc/weir/clouds.yaml'
 
 const log = createLogger('production', 'info')
@@ -30,7 +55,7 @@ let network: MachineNetwork
 let machines: readonly [Machine, Machine, Machine]
 let cell: Machine
 let joinToken = ''
-let isTrusted: Disposable
+let isTrusted: Disposable | undefined
 let demo: Session
 
 /** The addresses of the page are those of this test's network. */
@@ -108,6 +133,7 @@ const HOW: Readonly<Record<string, Step>> = {
       'WEIR_HOME=/var/lib/weir/home WEIR_JOIN_TOKEN=weir1.… ./weir cell join --gateway https://192.0.2.10:8443 --driver fake --hosts 1',
     shows: /Cell north has joined/,
   },
+  ...notTyped('A test below types it.', Object.values(REPLACE)),
 }
 
 async function typePage(): Promise<void> {
@@ -161,6 +187,74 @@ async function bootAndDelete(imageRef: string): Promise<void> {
   await callApi(demo, { method: 'DELETE', path: own })
 }
 
+/** Two users boot and delete servers from before `work` until some time after it. Returns what failed. */
+async function bootDuring(work: () => Promise<void>, image: string): Promise<readonly string[]> {
+  let booted = 0
+  let isOver = false
+  let longestMs = 0
+  const failures: string[] = []
+  const boots = async () => {
+    while (!isOver) {
+      const begun = systemClock.elapsed()
+      await bootAndDelete(image).catch((error: unknown) => failures.push(String(error)))
+      longestMs = Math.max(longestMs, systemClock.elapsed() - begun)
+      booted += 1
+    }
+  }
+  const running = Promise.all([boots(), boots()])
+  await waitFor('servers to be booted', () => booted >= BOOTS, STATE_MS)
+  try {
+    await work()
+    const before = booted
+    await waitFor('servers to be booted', () => booted >= before + 2 * BOOTS, STATE_MS)
+  } finally {
+    isOver = true
+    await running
+  }
+  log.info({ booted, longestMs: Math.round(longestMs) }, 'longest boot and delete')
+  return failures
+}
+
+/** From now on this process trusts the certificates that the first machine has. */
+async function trustMachines(): Promise<void> {
+  const caFile = join(network.directory, 'tls.crt')
+  writeFileSync(caFile, await succeed(FIRST(), 'cat /etc/weir/tls.crt'))
+  isTrusted?.[Symbol.dispose]()
+  isTrusted = trust({ caFile, certificateFile: caFile, keyFile: '' })
+}
+
+/** As the page has the reader do it, on every machine. Returns the new certificate. */
+async function replaceCertificate(): Promise<X509Certificate> {
+  await succeed(FIRST(), REPLACE.create)
+  const shared = '/var/lib/weir/images/next'
+  await succeed(FIRST(), `mkdir ${shared} && cp -p /etc/weir/next.* ${shared}`)
+  for (const machine of [SECOND(), THIRD()])
+    await succeed(machine, `cp -p ${shared}/next.* /etc/weir/`)
+  const next = new X509Certificate(await succeed(FIRST(), `cat ${shared}/next.crt`))
+  await succeed(FIRST(), `rm -r ${shared}`)
+  for (const machine of machines)
+    for (const line of [REPLACE.trust, REPLACE.reload]) await succeed(machine, line)
+  await succeed(cell, `cat > /run/next.crt <<'END'\n${next.toString()}END\n`)
+  const home = '/var/lib/weir/home'
+  await succeed(cell, `cd /run; ${REPLACE.cellTrust.replace('.weir', home)}`)
+  await trustMachines()
+  await systemClock.sleep(READ_AGAIN_MS)
+  for (const machine of machines)
+    for (const line of [REPLACE.use, REPLACE.reload]) await succeed(machine, line)
+  for (const machine of machines) await expectServed(machine, next)
+  for (const machine of machines)
+    for (const line of [REPLACE.forget, REPLACE.reload]) await succeed(machine, line)
+  await trustMachines()
+  return next
+}
+
+async function expectServed(machine: Machine, certificate: X509Certificate): Promise<void> {
+  for (const [port, protocol] of PORTS)
+    await expect
+      .poll(() => servedCertificate(machine.address, port, protocol), { message: `port ${port}` })
+      .toBe(certificate.fingerprint256)
+}
+
 describe.skipIf(process.getuid?.() !== 0 || !isFullRun)('three machines', () => {
   beforeAll(async () => {
     network = new MachineNetwork()
@@ -168,9 +262,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isFullRun)('three machines', () => 
     cell = await network.add(21)
     for (const machine of machines) await machine.share('/var/lib/weir/images')
     await typePage()
-    const caFile = join(network.directory, 'tls.crt')
-    writeFileSync(caFile, await succeed(FIRST(), 'cat /etc/weir/tls.crt'))
-    isTrusted = trust({ caFile, certificateFile: caFile, keyFile: '' })
+    await trustMachines()
   }, MADE_MS)
 
   afterAll(async () => {
@@ -218,30 +310,24 @@ describe.skipIf(process.getuid?.() !== 0 || !isFullRun)('three machines', () => 
     await bootAndDelete(image)
   })
 
+  test('the certificate of all services is replaced while servers are booted', async () => {
+    let next: X509Certificate | undefined
+    const failures = await bootDuring(async () => {
+      next = await replaceCertificate()
+    }, image)
+
+    expect(failures).toEqual([])
+    expect(await succeed(THIRD(), 'cat /etc/weir/tls.crt')).toBe(next?.toString())
+    const seen = await succeed(FIRST(), `${ENVIRONMENT}; ./weir cell list`)
+    expect(seen).toMatch(/north/)
+  })
+
   test('the loss of the machine with the writer of the databases costs latency only', async () => {
-    let booted = 0
-    let isOver = false
-    let longestMs = 0
-    const failures: string[] = []
-    const boots = async () => {
-      while (!isOver) {
-        const begun = systemClock.elapsed()
-        await bootAndDelete(image).catch((error: unknown) => failures.push(String(error)))
-        longestMs = Math.max(longestMs, systemClock.elapsed() - begun)
-        booted += 1
-      }
-    }
-    const running = Promise.all([boots(), boots()])
-    await waitFor('servers to be booted', () => booted >= BOOTS, STATE_MS)
+    const failures = await bootDuring(async () => {
+      await FIRST().save()
+      await FIRST().lose()
+    }, image)
 
-    await FIRST().save()
-    await FIRST().lose()
-    const before = booted
-    await waitFor('servers to be booted', () => booted >= before + 2 * BOOTS, STATE_MS)
-    isOver = true
-    await running
-
-    log.info({ longestMs: Math.round(longestMs) }, 'longest boot and delete')
     expect(failures).toEqual([])
     const status = await SECOND().type('./weir db status --env-file /etc/weir/gateway.env')
     expect(status.said).toMatch(/ down [^]*machine-[23] +writer/)
