@@ -77,4 +77,8 @@ export const UPGRADE = pageScript('docs/how-to/upgrade.md', {
   './weir upgrade run --units': {
     notTyped: 'Systemd does not run here; test/faults/debian-package.test.ts has it typed.',
   },
+  ...notTyped('test/documents/production.test.ts types these on its machines.', [
+    './weir init',
+    './weir gateway join',
+  ]),
 })
