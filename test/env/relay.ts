@@ -4,6 +4,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** The treatment of the bytes that pass through a relay. */
 export type RelayMode = 'pass' | 'hold' | 'refuse'
 
+/** Sees what passes on one connection, and may keep it from passing. */
+export interface ConnectionTap {
+  /** What the client sends; false: it does not arrive. */
+  sent(bytes: Buffer): boolean
+  /** What the server answers; false: it does not arrive. */
+  answered(bytes: Buffer): boolean
+}
+
 /**
  * A wire between a program and a server that a test can cut: how messages get lost without either end being killed.
  * Disposing it cuts everything.
@@ -16,6 +24,7 @@ export class Relay implements AsyncDisposable {
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #mode: RelayMode = 'pass'
   #cutAt: Cut | undefined
+  #newTap: (() => ConnectionTap) | undefined
 
   private constructor(server: Server, url: string) {
     this.#server = server
@@ -50,6 +59,11 @@ export class Relay implements AsyncDisposable {
         else socket.resume()
       }
     }
+  }
+
+  /** Every connection that is opened from now on has a tap of its own. */
+  tap(newTap: () => ConnectionTap): void {
+    this.#newTap = newTap
   }
 
   /**
@@ -101,12 +115,15 @@ export class Relay implements AsyncDisposable {
       })
     }
     let lost: Cut | undefined
+    const tap = this.#newTap?.()
     client.on('data', (bytes: Buffer) => {
+      if (tap?.sent(bytes) === false) return
       lost ??= this.#toBeLost(bytes)
       if (lost?.what === 'message') client.destroy()
       else server.write(bytes)
     })
     server.on('data', (bytes: Buffer) => {
+      if (tap?.answered(bytes) === false) return
       if (lost === undefined) client.write(bytes)
       else if (lost.instead === undefined) client.destroy()
       else {

@@ -70,6 +70,11 @@ export class CloudProcess implements AsyncDisposable {
       : await runInside(this.#program, env, this.#relays())
   }
 
+  /** From now on nothing that it does can be seen: it is dead but for its own end, for which the test calls `kill`. */
+  cut(): void {
+    for (const wire of this.#relays()) wire.set('refuse')
+  }
+
   /** From its next start it is the program of the release in this folder. */
   runFrom(root: string): void {
     if (!this.#isOutside) throw new Error(`${this.name} runs inside the test's process`)
