@@ -1,6 +1,6 @@
-import { and, asc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
 import { isInFuture } from '#common/db/columns.ts'
-import type { Executor, Tx } from '#common/db/database.ts'
+import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
@@ -13,6 +13,8 @@ import { ascii, BY_KEY } from './server-attempts.ts'
 export interface GuestRestart extends PolicySubject {
   readonly serverId: string
   readonly cellId: CellId
+  /** It is off, and nothing has changed that since. */
+  readonly isOff: boolean
   /** How often it was started again in a row. */
   readonly restarts: number
   readonly dueAt: Date
@@ -23,6 +25,8 @@ const { placeholder } = sql
 const QUIET_S = 600
 const PAUSE_FIRST_S = 10
 const PAUSE_MAX_S = 600
+/** Longer than a gateway waits for the answer of a cell: the gateway that was to start the server has ended. */
+const TAKEN_S = 60
 
 const CRASHED = sqlStatement(sql`
   insert into guest_restarts (server_id, restarts, due_at)
@@ -64,10 +68,10 @@ export async function dueRestarts(
   max: number,
 ): Promise<readonly GuestRestart[]> {
   const { serverId, dueAt, restarts } = guestRestarts
-  const { projectId, flavorId, cellId } = serverIndex
+  const { projectId, flavorId, cellId, vmState } = serverIndex
   const rows = await db.orm
     .select({
-      ...{ serverId, dueAt, restarts, projectId, flavorId, cellId },
+      ...{ serverId, dueAt, restarts, projectId, flavorId, cellId, vmState },
       hint: sql<string | null>`json_value(${requestSpecs.spec}, '$.policyHint')`,
     })
     .from(guestRestarts)
@@ -81,19 +85,36 @@ export async function dueRestarts(
     )
     .orderBy(asc(dueAt))
     .limit(max)
-  return rows.flatMap(({ dueAt: due, cellId: cell, hint, ...row }) => {
+  return rows.flatMap(({ dueAt: due, cellId: cell, hint, vmState: state, ...row }) => {
     if (due === null || cell === null) return []
-    return [{ ...row, hint: hint ?? undefined, dueAt: due, cellId: cell as CellId }]
+    const isOff = state === 'stopped'
+    return [{ ...row, hint: hint ?? undefined, isOff, dueAt: due, cellId: cell as CellId }]
   })
 }
 
-/** Afterwards it is not due any more, and counts as started again. False when another gateway was quicker. */
-export function takeRestart(db: Executor, due: GuestRestart): Promise<boolean> {
-  return changed(db, due, {
-    dueAt: null,
-    restarts: due.restarts + 1,
-    restartedAt: sql`now(3)`,
+/**
+ * Makes one gateway the one that starts the server, which counts as started again: the same, as it is now, for it alone. It
+ * is due again after a while, should that gateway end before it has asked.
+ */
+export function takeRestart(
+  db: Transactional,
+  due: GuestRestart,
+): Promise<GuestRestart | undefined> {
+  const { serverId } = due
+  return db.transaction(async (tx) => {
+    const taken = { dueAt: sql`now(3) + interval ${TAKEN_S} second`, restartedAt: sql`now(3)` }
+    if (!(await changed(tx, due, { ...taken, restarts: due.restarts + 1 }))) return undefined
+    const [row] = await tx.orm
+      .select({ dueAt: guestRestarts.dueAt, restarts: guestRestarts.restarts })
+      .from(guestRestarts)
+      .where(eq(guestRestarts.serverId, serverId))
+    return row?.dueAt == null ? undefined : { ...due, ...row, dueAt: row.dueAt }
   })
+}
+
+/** Afterwards nothing is to be done, unless its guest has ended again since. */
+export function settleRestart(db: Executor, taken: GuestRestart): Promise<boolean> {
+  return changed(db, taken, { dueAt: null })
 }
 
 /** Afterwards it is not due any more: it stays off. */
@@ -101,18 +122,10 @@ export function endRestart(db: Executor, due: GuestRestart): Promise<boolean> {
   return changed(db, due, { dueAt: null, restarts: 0 })
 }
 
-/** Afterwards the server, which was not started when it was last taken, is due again after a pause, unless its guest has ended anew. */
-export async function retryRestart(
-  db: Executor,
-  { serverId, restarts }: Pick<GuestRestart, 'serverId' | 'restarts'>,
-): Promise<void> {
-  const pauseS = Math.min(PAUSE_FIRST_S * 2 ** restarts, PAUSE_MAX_S)
-  const isServer = eq(guestRestarts.serverId, serverId)
-  const isTaken = and(isNull(guestRestarts.dueAt), eq(guestRestarts.restarts, restarts + 1))
-  await db.orm
-    .update(guestRestarts)
-    .set({ dueAt: sql`now(3) + interval ${pauseS} second` })
-    .where(and(isServer, isTaken))
+/** Afterwards the server, which was taken and not started, is due again after a pause, unless its guest has ended anew, or somebody wants it off. */
+export function retryRestart(db: Executor, taken: GuestRestart): Promise<boolean> {
+  const pauseS = Math.min(PAUSE_FIRST_S * 2 ** (taken.restarts - 1), PAUSE_MAX_S)
+  return changed(db, taken, { dueAt: sql`now(3) + interval ${pauseS} second` })
 }
 
 /** Afterwards the server is not started by itself, as it was to be: somebody wants it off. */

@@ -6,6 +6,7 @@ import {
   endRestart,
   type GuestRestart,
   retryRestart,
+  settleRestart,
   takeRestart,
 } from '../../db/guest-restarts.ts'
 import type { Compute } from '../compute.ts'
@@ -39,8 +40,14 @@ async function restart(compute: Compute, due: GuestRestart): Promise<void> {
     await endRestart(db, due)
     return
   }
+  // Its owner has started it, or a gateway that has ended since.
+  if (!due.isOff) {
+    await settleRestart(db, due)
+    return
+  }
   const { serverId, cellId, restarts } = due
-  if (!(await takeRestart(db, due))) return
+  const taken = await takeRestart(db, due)
+  if (taken === undefined) return
   const nth = restarts === 0 ? '' : `, ${restarts + 1} times in a row`
   const message = `Its guest ended by itself. It is started again${nth}, as placement policy ${policy.name} says.`
   await note(compute, due, { state: 'running', message })
@@ -54,10 +61,14 @@ async function restart(compute: Compute, due: GuestRestart): Promise<void> {
     if (!isFailure(error)) throw error
     // Else its owner has started or deleted it.
     const isOff = (await findServer(db, serverId))?.vmState === 'stopped'
-    if (isOff) await retryRestart(db, due)
     const message = isOff ? `${error.message} It is tried again.` : error.message
     await note(compute, due, { state: 'failed', message })
+    if (isOff) {
+      await retryRestart(db, taken)
+      return
+    }
   }
+  await settleRestart(db, taken)
 }
 
 function note(
