@@ -114,7 +114,7 @@ async function leaveAlone(cell: Cell, host: FenceableHost, fencing: SelfFencing)
     await changeHost(cell.conductor, host.id, (seen) => ({ ...seen, ...change }))
     return
   }
-  // Whoever has heard it since has told it of contact.
+  // A process that has heard it since has told it of contact.
   await declareFenced(cell, host, ({ isLeftAlone }) => isLeftAlone)
   log.warn({ host: host.name }, 'host fenced: it has stopped its guests by itself')
 }

@@ -122,7 +122,7 @@ export function endRestart(db: Executor, due: GuestRestart): Promise<boolean> {
   return changed(db, due, { dueAt: null, restarts: 0 })
 }
 
-/** Afterwards the server, which was taken and not started, is due again after a pause, unless its guest has ended anew, or somebody wants it off. */
+/** Afterwards the server, which was taken and not started, is due again after a pause, unless its guest has ended again, or somebody wants it off. */
 export function retryRestart(db: Executor, taken: GuestRestart): Promise<boolean> {
   const pauseS = Math.min(PAUSE_FIRST_S * 2 ** (taken.restarts - 1), PAUSE_MAX_S)
   return changed(db, taken, { dueAt: sql`now(3) + interval ${pauseS} second` })
