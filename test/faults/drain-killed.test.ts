@@ -24,16 +24,16 @@ const TABLES = ['drain_moves', 'operations', 'sagas', 'server_moves']
 /** All that change these. */
 const KINDS: readonly CommitKind[] = [
   // The request begins the drain, whose progress is noted until it ends; so is that of the move to the other cell.
-  { name: 'operations', count: 10, asked: 1 },
+  { name: 'operations', count: 8, asked: 1 },
   // A server is about to be moved: both once, and one by each method that its cell refuses.
   { name: 'drain_moves, operations', count: 4 },
   // Its cell has accepted or refused it, or the move has ended.
-  { name: 'drain_moves', count: 7 },
+  { name: 'drain_moves', count: 6 },
   { name: 'operations, server_moves', count: 1 },
   // A step of the move to the other cell begins.
   { name: 'server_moves', count: 4 },
   // An act that the drain or the move has asked for.
-  { name: 'sagas', count: 10 },
+  { name: 'sagas', count: 8 },
 ]
 /** One of them is tried in every run. */
 const TRIALS: readonly DeathAt[] = isFullRun

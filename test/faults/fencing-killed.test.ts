@@ -32,11 +32,11 @@ function ofFencing({ tables, text }: SeenCommit): string | undefined {
 /** All by which a gateway has the servers of the host built again, with the sagas of that. */
 const EVACUATION: readonly CommitKind[] = [
   // It begins, and so does each move in its turn; its progress is noted until it ends.
-  { name: 'operations', count: 4 },
+  { name: 'operations', count: 3 },
   { name: 'drain_moves, operations', count: 2 },
   // The cell has accepted to move a server, or the move has ended.
   { name: 'drain_moves', count: 4 },
-  { name: 'sagas', count: 3 },
+  { name: 'sagas', count: 2 },
 ]
 const TABLES = ['drain_moves', 'operations', 'sagas']
 
@@ -80,13 +80,13 @@ class FailingHost implements AsyncDisposable {
 
   /** The host fails; resolves with the operation that has evacuated it. */
   async evacuated(): Promise<Operation> {
-    const before = new Set((await this.#operations()).map(({ id }) => id))
+    const before = new Set((await this.#evacuations()).map(({ id }) => id))
     await this.host.losePower()
-    const begun = async () => (await this.#operations()).find(({ id }) => !before.has(id))
+    const begun = async () => (await this.#evacuations()).find(({ id }) => !before.has(id))
     const { id } = await waitFor('the evacuation to begin', begun, LIMIT_MS)
     const hasEnded = ({ state }: Operation) => ['done', 'failed', 'cancelled'].includes(state)
     const operation = await untilOperation(this.#admin, id, hasEnded, LIMIT_MS)
-    expect((await this.#operations()).filter((each) => !before.has(each.id))).toHaveLength(1)
+    expect((await this.#evacuations()).filter((each) => !before.has(each.id))).toHaveLength(1)
     return operation
   }
 
@@ -124,9 +124,10 @@ class FailingHost implements AsyncDisposable {
     return (await this.#admin.get<Host>(`${ROOT}/hosts/${this.host.id}`)).body
   }
 
-  async #operations(): Promise<readonly Operation[]> {
-    type Listed = { readonly operations: readonly Operation[] }
-    return (await this.#admin.get<Listed>(`${ROOT}/operations`)).body.operations
+  async #evacuations(): Promise<readonly Operation[]> {
+    type Listed = { readonly operations: readonly (Operation & { readonly subject_id: string })[] }
+    const { operations } = (await this.#admin.get<Listed>(`${ROOT}/operations`)).body
+    return operations.filter(({ subject_id }) => subject_id === this.host.id)
   }
 
   #cordon({ id }: CloudHost, is_cordoned: boolean) {
