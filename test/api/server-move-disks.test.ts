@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { images } from '#gateway/db/schema/image.ts'
@@ -30,6 +31,7 @@ import {
 useTwoCells()
 
 test('a server has its volumes along, and a volume that cannot go has it stay', async () => {
+  const charged = await imageUsage()
   const { id } = await freeServer(north)
   const attachments = `${SERVERS}/${id}/os-volume_attachments`
   const where = { size: 1, availability_zone: north.name }
@@ -63,6 +65,8 @@ test('a server has its volumes along, and a volume that cannot go has it stay', 
   expect((await demo.get(attachments)).body).toEqual(before)
   await deleteServer(demo, id)
   await demo.delete(volume)
+  // The images by which volumes move count in quotas.
+  await waitFor('their images to go', async () => isDeepStrictEqual(await imageUsage(), charged))
 })
 
 test('a server runs until its disk is copied to an image that no list or quota shows, and goes on running after a cancel', async () => {
