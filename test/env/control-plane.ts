@@ -7,7 +7,7 @@ import { stopProcess } from '#deploy/process/stop-process.ts'
 import { type BusCluster, startBusCluster } from './bus-cluster.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { TestGalera } from './galera.ts'
-import { s3Env, startS3, type TestS3 } from './s3/start-s3.ts'
+import { S3_KINDS, s3Env, startS3, type TestS3 } from './s3/start-s3.ts'
 import { testServices } from './services.ts'
 
 /**
@@ -32,7 +32,8 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const services = await testServices()
   const galera = owned.use(await TestGalera.start())
   const bus = owned.use(await startBusCluster(directory))
-  const s3 = owned.use(await startS3())
+  // A real one where all tests run.
+  const s3 = owned.use(await startS3('', S3_KINDS.includes('ceph') ? 'ceph' : 's3rver'))
   const cloud = owned.use(
     await startCloud({
       gateways: 2,

@@ -162,6 +162,15 @@ const LONG: Readonly<Record<string, Fault>> = {
       await galera.whenWhole()
     }
   },
+  'a node of the databases that is not the writer is killed': async () => {
+    const { galera } = plane
+    const other = ((await galera.writer()) + 1) % (OTHERS + 1)
+    await galera.kill(other)
+    return async () => {
+      await galera.start(other)
+      await galera.whenWhole()
+    }
+  },
   'a server of the bus is frozen': async () => {
     plane.bus.freeze(1)
     return async () => {
@@ -182,6 +191,10 @@ const LONG: Readonly<Record<string, Fault>> = {
     return async () => front.heal()
   },
   'a gateway is cut off from the bus alone': cutOff('GATEWAY_NATS_URL'),
+  'a gateway is cut off from the databases and the bus': async () => {
+    gateway().freeze()
+    return async () => gateway().thaw()
+  },
   'a gateway is frozen': suspend(gateway),
   'a gateway is stopped': stop(gateway),
   'a process of a cell is frozen': suspend(cellProcess),
@@ -190,6 +203,21 @@ const LONG: Readonly<Record<string, Fault>> = {
     cellProcess().freeze()
     return async () => cellProcess().thaw()
   },
+  'all gateways, processes of cells and servers of the bus restart, one after the other':
+    async () => {
+      const { cloud, bus } = plane
+      const cells = ['north', 'south'].flatMap((name) => cloud.cell(name).processes)
+      for (const process of [...cloud.gateways, ...cells]) {
+        await process.stop()
+        await process.start()
+      }
+      for (const server of [0, 1, 2]) {
+        await bus.stop(server)
+        await bus.start(server)
+        await bus.waitForRoutes(server, OTHERS)
+      }
+      return async () => undefined
+    },
   'the writer and a gateway are killed': both(killWriter, kill(gateway)),
   'the writer and a server of the bus are killed': both(killWriter, killBusServer),
   'the writer and a process of a cell are killed': both(killWriter, kill(cellProcess)),
