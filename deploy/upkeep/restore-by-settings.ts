@@ -26,9 +26,12 @@ export async function restoreBySettings(
   progress: (line: string) => void,
 ): Promise<void> {
   const isSet = statSync(path).isDirectory()
-  const { databases, store } = await sourceOfSettings(envFiles, isSet)
+  const { databases, store: opened } = await sourceOfSettings(envFiles, isSet)
+  await using store = opened
   progress('Reading the backup ...')
-  const files = isSet ? await verifiedFiles(path) : [path]
+  const set = isSet ? findSet(dirname(path), basename(path)) : undefined
+  if (set !== undefined) await verifySet(dirname(path), set)
+  const files = set?.manifest.databases.map(({ name }) => join(path, name)) ?? [path]
   const backups = new Map<string, string>()
   for (const file of files) backups.set(subjectName(await subjectOf(file)), file)
   const restored = databases.map(({ of, url, keyFile }) => {
@@ -39,9 +42,8 @@ export async function restoreBySettings(
       `${path} has no backup of ${subjectName(of)}, which the settings name. It has: ${[...backups.keys()].join(', ')}.`,
     )
   })
-  if (isSet && store !== undefined) {
-    const { manifest } = findSet(dirname(path), basename(path))
-    const count = await restoreImages(join(dirname(path), IMAGES), manifest.images, store)
+  if (set !== undefined && store !== undefined) {
+    const count = await restoreImages(join(dirname(path), IMAGES), set.manifest.images, store)
     progress(`Restored ${count} images that were missing.`)
   }
   for (const { of, url, keyFile, file } of restored) {
@@ -51,13 +53,6 @@ export async function restoreBySettings(
   const named = new Set(restored.map(({ of }) => subjectName(of)))
   for (const name of backups.keys())
     if (!named.has(name)) progress(`Not restored: ${name}, whose settings no --env-file names.`)
-}
-
-/** The files of the databases in the directory of a backup, once all of it has been read. */
-async function verifiedFiles(path: string): Promise<readonly string[]> {
-  const set = findSet(dirname(path), basename(path))
-  await verifySet(dirname(path), set)
-  return set.manifest.databases.map(({ name }) => join(path, name))
 }
 
 async function subjectOf(file: string): Promise<BackupSubject> {

@@ -11,7 +11,7 @@ export interface DecidedProvider {
   readonly settings: ProviderSettings
 }
 
-/** Of a host about which nobody has decided anything. */
+/** Of a host about which administrators have decided nothing. */
 export const NOTHING_DECIDED: DecidedProvider = { generation: 0, settings: { traits: [] } }
 
 /** By the host's id; operators decide about few hosts. */

@@ -117,9 +117,9 @@ test('what a host reports cannot be changed, nor more reserved than there is', a
   expect((await change('VCPU', { reserved: 4 }, '1.25'))[0]).toBe(400)
   expect((await change('VCPU', { reserved: 4 }, '1.26'))[0]).toBe(200)
   expect((await reserve('VCPU', 0))[0]).toBe(200)
-  const nobody = `/placement/resource_providers/${newId<string>()}/inventories/VCPU`
+  const unknown = `/placement/resource_providers/${newId<string>()}/inventories/VCPU`
   const body = { total: 4, resource_provider_generation: 1 }
-  expect((await admin.put(nobody, body)).status).toBe(404)
+  expect((await admin.put(unknown, body)).status).toBe(404)
   expect((await demo.put(path('/VCPU'), body)).status).toBe(403)
 })
 

@@ -159,9 +159,9 @@ describe('custom traits', () => {
     expect((await ask('DELETE', '/traits/CUSTOM_X', undefined, NEWEST, demo)).status).toBe(403)
     expect((await ask('PUT', of(0), body, NEWEST, demo)).status).toBe(403)
     expect((await ask('DELETE', of(0), undefined, NEWEST, demo)).status).toBe(403)
-    const nobody = `/resource_providers/${newId<string>()}/traits`
-    expect((await ask('PUT', nobody, body)).status).toBe(404)
-    expect((await ask('DELETE', nobody)).status).toBe(404)
+    const unknown = `/resource_providers/${newId<string>()}/traits`
+    expect((await ask('PUT', unknown, body)).status).toBe(404)
+    expect((await ask('DELETE', unknown)).status).toBe(404)
   })
 })
 

@@ -6,7 +6,7 @@ export interface CommitKind {
   readonly name: string
   /** How many there are at least; on a busy machine there may be more. */
   readonly count: number
-  /** So many of the first belong to the request of the test, which nobody repeats; absent: none. */
+  /** So many of the first belong to the request of the test, which is not repeated; absent: none. */
   readonly asked?: number
 }
 

@@ -9,7 +9,7 @@ import { CUSTOM_TRAIT, traitsOfHosts } from './traits.ts'
 
 /**
  * Afterwards the host has these traits besides those that its driver finds, which it keeps. Throws as `changeProvider`,
- * and `invalid` for a trait that there is not or that nobody can give, and where it would have no effect.
+ * and `invalid` for a trait that does not exist, for a standard one, and where it would have no effect.
  */
 export function setProviderTraits(
   deps: HostChangeDeps,

@@ -106,7 +106,7 @@ export function generationOf({ view }: HostRecord, { generation }: DecidedProvid
   return view.version + generation
 }
 
-/** Those that nobody gave to the host. */
+/** Those that the host has without an administrator. */
 export function ownTraits({ view }: HostRecord): readonly string[] {
   return [...(view.inventory?.traits ?? []), ...(view.isDisabled ? [DISABLED_TRAIT] : [])]
 }
