@@ -286,7 +286,7 @@ export function busOptions(config: CellConfig, onReconnect: () => void): BusOpti
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     cell.sites.reconciler(),
-    sendContact(cell),
+    sendContact(cell, config.fencing?.stopsItselfAfterMs !== undefined),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),
     auditStores(cell, holder),

@@ -33,7 +33,11 @@ export function hostLiveness(cell: Cell, holder: string): Reconciler {
       const changed = hosts
         .all()
         .filter(
-          (host) => hosts.isUp(host) !== host.isUp || (hosts.isUsageNews(host) && isDue(host)),
+          (host) =>
+            hosts.isUp(host) !== host.isUp ||
+            // It has answered again before it was written down as silent.
+            (host.isLeftAlone && hosts.isUp(host)) ||
+            (hosts.isUsageNews(host) && isDue(host)),
         )
         .slice(0, CHANGES_MAX)
       await forEachRow(changed, { log, signal, nameOf: ({ id }) => id }, async (host) => {

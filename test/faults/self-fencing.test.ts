@@ -108,8 +108,11 @@ describe.skipIf(!isFullRun)('a cell whose hosts fence themselves', () => {
       )
       host.process.thaw()
       await waitFor(
-        'the host to be back',
-        async () => ((await shown(host)).is_up ? true : undefined),
+        'the host to be in touch again',
+        async () => {
+          const { is_up: isUp, fence_problem: problem } = await shown(host)
+          return isUp && problem === null ? true : undefined
+        },
         FENCED_MS,
       )
 
