@@ -174,3 +174,30 @@ test('a gateway that does not answer is asked on, and is away once its connectio
     expect(seen.told).toContain('dying: take over')
   })
 })
+
+test('a gateway that loses the bus remembers the others until it is back, and then forgets those that do not answer', async () => {
+  let laterMs = 0
+  const clock: Clock = { ...systemClock, elapsed: () => systemClock.elapsed() + laterMs }
+  const reach = new Reach()
+  reach.noted('bus', true)
+  const seen = new Watched()
+  await using remembering = await join('remembering', seen, [], reach, clock)
+  const credentialsFile = await bus.gatewayCredentialsFile()
+  const log = createLogger('silent', 'warn')
+  const silent = await connectBus({ url: bus.url, name: 'silent', credentialsFile }, log)
+  let questions = 0
+  silent.subscribe(aliveSubject('incarnation'), { callback: () => void (questions += 1) })
+  silent.publish(peersSubject(), 'incarnation silent')
+  await seen.has('silent: gateway joined the bus')
+
+  for (let nth = 0; nth < 3; nth += 1) reach.noted('bus', false)
+  laterMs = 60_000
+  const asked = questions
+  // Each question waits a second for its answer, and twenty are asked meanwhile.
+  await expect.poll(() => questions, { timeout: 10_000 }).toBeGreaterThan(asked + 40)
+  expect(remembering.peers.areNone).toBe(false)
+
+  reach.noted('bus', true)
+  await expect.poll(() => remembering.peers.areNone, { timeout: 10_000 }).toBe(true)
+  await silent.close()
+})

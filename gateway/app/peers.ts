@@ -206,7 +206,7 @@ export class Peers implements AsyncDisposable, OthersReach {
    * once that it is gone, so none waits for the answer of another.
    */
   async #ask(name: string, peer: Peer): Promise<void> {
-    const { nats, clock } = this.#options
+    const { nats, clock, reach } = this.#options
     const askedAt = clock.elapsed()
     try {
       const subject = aliveSubject(peer.incarnation)
@@ -217,6 +217,8 @@ export class Peers implements AsyncDisposable, OthersReach {
     } catch (error) {
       const isAway = error instanceof RequestError && error.isNoResponders()
       if (isAway) await this.#away(name, peer)
+      // One that misses the bus itself hears of no other, and does not become the only gateway by that.
+      else if (!reach.reaches('bus')) peer.silentSince = undefined
       else if (clock.elapsed() - peer.announcedAt > FORGET_MS) this.#forget(name, peer)
       else if (askedAt > peer.answeredAt) await this.#silent(name, peer)
     }
@@ -243,11 +245,9 @@ export class Peers implements AsyncDisposable, OthersReach {
     else await this.#takeOver(name, peer, peer.awaySince, 'gateway left the bus')
   }
 
-  /** One that hangs, or is cut off from the bus: unless this gateway is. */
+  /** One that hangs, or is cut off from the bus. */
   async #silent(name: string, peer: Peer): Promise<void> {
-    const { clock, reach } = this.#options
-    peer.silentSince = reach.reaches('bus') ? (peer.silentSince ?? clock.elapsed()) : undefined
-    if (peer.silentSince === undefined) return
+    peer.silentSince ??= this.#options.clock.elapsed()
     await this.#takeOver(name, peer, peer.silentSince + SILENT_MS, 'gateway does not answer')
   }
 

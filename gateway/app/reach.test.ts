@@ -18,9 +18,15 @@ function hastyClock(): Clock {
   }
 }
 
-/** A watch of a gateway with a good bus, and a database that `state` describes. */
+/** A watch of a gateway whose database, bus and other gateways `state` describes. */
 function watchOf(
-  state: { isThere: boolean; anotherReaches: boolean; allMiss?: boolean },
+  state: {
+    isThere: boolean
+    anotherReaches: boolean
+    allMiss?: boolean
+    hasNoBus?: boolean
+    isOnly?: boolean
+  },
   clock: Clock,
   giveUp = () => {},
 ) {
@@ -32,12 +38,17 @@ function watchOf(
     reach: new Reach(),
     db: { answeredAt: Number.NEGATIVE_INFINITY, giveUp, resume: () => {} },
     probed: { rows } as unknown as Database,
-    nats: { rtt: async () => 1 },
+    nats: {
+      rtt: async () => {
+        if (state.hasNoBus === true) throw new Error('no route to the bus')
+        return 1
+      },
+    },
     clock,
     log: createLogger('reach', 'silent'),
     compute: {
       others: {
-        areNone: false,
+        areNone: state.isOnly === true,
         anyReachesDatabase: () => state.anotherReaches,
         anyMayReachDatabase: () => state.allMiss !== true,
       },
@@ -76,6 +87,25 @@ test('a gateway gives nothing back while all of them miss the database', async (
   Object.assign(state, { isThere: false, anotherReaches: false })
   await expect.poll(() => watch.missing).toBe('database')
   expect(watch.mayAnotherServe).toBe(false)
+})
+
+test.each([
+  ['gives up its work where there are other gateways', false, true],
+  ['keeps its work where it is the only one', true, false],
+])('a gateway that loses its database and the bus %s', async (_, isOnly, isGivenUp) => {
+  const clock = hastyClock()
+  const state = { isThere: true, anotherReaches: false, hasNoBus: false, isOnly }
+  let hasGivenUp = false
+  await using watch = watchOf(state, clock, () => {
+    hasGivenUp = true
+  })
+  await clock.sleep(1_000)
+  Object.assign(state, { isThere: false, hasNoBus: true })
+  await expect.poll(() => watch.missing).toBe('database')
+  const lostAt = clock.elapsed()
+  await expect.poll(() => clock.elapsed() - lostAt > 10_000).toBe(true)
+
+  expect(hasGivenUp).toBe(isGivenUp)
 })
 
 test.each([

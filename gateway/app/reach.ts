@@ -17,7 +17,7 @@ const ANSWER_LIMIT_MS = 1_000
 const OUT_OF_ROTATION = 2
 /** After these the requests that are here fail, and the work is taken from this gateway: under load an answer may be late. */
 const CUT_OFF = 3
-/** For so long another gateway must have reached what this one does not: they may all find it again within moments. */
+/** For so long another gateway must have reached the database, or this one have missed the bus too: they may all find it again within moments. */
 const ALONE_MS = 1_500
 /** For so long after that, requests may still fail that had to find out whether their commit has happened, or whether others still reach the database. */
 const SETTLING_MS = 30_000
@@ -76,13 +76,14 @@ export interface ReachWatchOptions {
 }
 
 /**
- * Asks the database and the bus four times a second, or once where there is no other gateway, whether they are there. While this gateway alone misses the database,
- * no work waits for it here: others serve meanwhile. While all miss it, work waits, as when a cluster chooses its writer.
+ * Asks the database and the bus four times a second, or once where there is no other gateway, whether they are there. While
+ * this gateway alone misses the database, no work waits for it here: others serve meanwhile. While all miss it, work waits,
+ * as when a cluster chooses its writer. One that misses both cannot ask the others: it is taken for the one that is cut off.
  */
 export class ReachWatch implements AsyncDisposable {
   readonly #options: ReachWatchOptions
   readonly #stop = new AbortController()
-  /** Since when another gateway has reached the database while this one did not. */
+  /** Since when this gateway has missed the database while another one reached it, or while it missed the bus too. */
   #aloneSince: number | undefined
   #aloneAt = Number.NEGATIVE_INFINITY
   readonly #loops: Promise<unknown>
@@ -117,11 +118,13 @@ export class ReachWatch implements AsyncDisposable {
     return wasAlone && compute.others.anyMayReachDatabase()
   }
 
-  /** This gateway misses the database, and another one does not. */
+  /** This gateway misses the database, and another one does not, or may not. */
   get #isAlone(): boolean {
+    const { reach, compute, clock } = this.#options
     const since = this.#aloneSince
-    if (this.#options.reach.reaches('database') || since === undefined) return false
-    return this.#options.clock.elapsed() - since >= ALONE_MS
+    if (reach.reaches('database') || since === undefined) return false
+    if (reach.reaches('bus') && !compute.others.anyReachesDatabase()) return false
+    return clock.elapsed() - since >= ALONE_MS
   }
 
   /** Resolves once new requests would miss nothing here, at the latest after `limitMs`, or when the gateway ends. */
@@ -172,8 +175,10 @@ export class ReachWatch implements AsyncDisposable {
 
   #settle(): void {
     const { reach, db, compute, clock } = this.#options
-    const isAlone = !reach.isWell('database') && compute.others.anyReachesDatabase()
-    this.#aloneSince = isAlone ? (this.#aloneSince ?? clock.elapsed()) : undefined
+    const { others } = compute
+    const mayReach = reach.isWell('bus') ? others.anyReachesDatabase() : !others.areNone
+    const mayBeAlone = !reach.isWell('database') && mayReach
+    this.#aloneSince = mayBeAlone ? (this.#aloneSince ?? clock.elapsed()) : undefined
     if (this.#isAlone) {
       this.#aloneAt = clock.elapsed()
       db.giveUp('but-kept')
