@@ -190,6 +190,11 @@ const LONG: Readonly<Record<string, Fault>> = {
     front.fail(() => ({ do: 'answer', status: 503, code: 'ServiceUnavailable' }))
     return async () => front.heal()
   },
+  'the S3 does not answer': async () => {
+    const { front } = plane.s3
+    front.fail(() => ({ do: 'hang' }))
+    return async () => front.heal()
+  },
   'a gateway is cut off from the bus alone': cutOff('GATEWAY_NATS_URL'),
   'a gateway is cut off from the databases and the bus': async () => {
     gateway().freeze()
@@ -203,9 +208,9 @@ const LONG: Readonly<Record<string, Fault>> = {
     cellProcess().freeze()
     return async () => cellProcess().thaw()
   },
-  'all gateways, processes of cells and servers of the bus restart, one after the other':
+  'all gateways, processes of cells, servers of the bus and nodes of the databases restart, one after the other':
     async () => {
-      const { cloud, bus } = plane
+      const { cloud, bus, galera } = plane
       const cells = ['north', 'south'].flatMap((name) => cloud.cell(name).processes)
       for (const process of [...cloud.gateways, ...cells]) {
         await process.stop()
@@ -215,6 +220,11 @@ const LONG: Readonly<Record<string, Fault>> = {
         await bus.stop(server)
         await bus.start(server)
         await bus.waitForRoutes(server, OTHERS)
+      }
+      for (const node of [0, 1, 2]) {
+        await galera.stop(node)
+        await galera.start(node)
+        await galera.whenWhole()
       }
       return async () => undefined
     },
