@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { type BackupSubject, openBackup } from './backup-file.ts'
 import { findSet, IMAGES } from './backup-set.ts'
-import { restoreElsewhere } from './restore-elsewhere.ts'
+import { assertRestorableElsewhere, restoreElsewhere } from './restore-elsewhere.ts'
 import { restoreImages } from './restore-images.ts'
 import { sourceOfSettings } from './settings-source.ts'
 import { verifySet } from './verify-backup-set.ts'
@@ -17,8 +17,8 @@ export interface BySettings {
 
 /**
  * Afterwards the databases that files of settings name are as in the backup, a file of one database or the directory of a
- * whole backup, and the gateways' images that were missing are there. Throws `conflict` as `restoreElsewhere`, and
- * `invalid`, before anything is restored, where the settings name a database that the backup does not have.
+ * whole backup, and the gateways' images that were missing are there. Before anything is restored, throws as
+ * `assertRestorableElsewhere` for each database, and `invalid` where the settings name one that the backup does not have.
  */
 export async function restoreBySettings(
   path: string,
@@ -42,6 +42,8 @@ export async function restoreBySettings(
       `${path} has no backup of ${subjectName(of)}, which the settings name. It has: ${[...backups.keys()].join(', ')}.`,
     )
   })
+  for (const { url, keyFile, file } of restored)
+    await assertRestorableElsewhere(file, { url, keyFile, mayReplace })
   if (set !== undefined && store !== undefined) {
     const count = await restoreImages(join(dirname(path), IMAGES), set.manifest.images, store)
     progress(`Restored ${count} images that were missing.`)

@@ -18,11 +18,19 @@ export interface Elsewhere {
   readonly mayReplace: boolean
 }
 
-/** Afterwards the database of a URL is as in the file. Throws `conflict` where it holds tables that may not be lost. */
-export async function restoreElsewhere(
-  file: string,
-  { url: given, keyFile, mayReplace }: Elsewhere,
-): Promise<void> {
+/** Afterwards the database of a URL is as in the file. Throws as `assertRestorableElsewhere`. */
+export async function restoreElsewhere(file: string, place: Elsewhere): Promise<void> {
+  const { backup, keyFile, ...at } = await readyElsewhere(file, place)
+  await restoreBackup(backup, { ...at, keyFile })
+}
+
+/** Throws `conflict` where the database of a URL holds tables that may not be lost, and `invalid` where the key does not open the file. */
+export async function assertRestorableElsewhere(file: string, place: Elsewhere): Promise<void> {
+  const { backup } = await readyElsewhere(file, place)
+  backup.close()
+}
+
+async function readyElsewhere(file: string, { url: given, keyFile, mayReplace }: Elsewhere) {
   const urls = databaseUrls(given)
   const database = decodeURIComponent(new URL(urls[0]).pathname.slice(1))
   if (database === '')
@@ -48,7 +56,7 @@ export async function restoreElsewhere(
   } finally {
     await connection.end()
   }
-  await restoreBackup(backup, { rootUrl, database, keyFile })
+  return { backup, rootUrl, database, keyFile }
 }
 
 function shown(url: string): string {

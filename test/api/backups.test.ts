@@ -243,10 +243,11 @@ test('a backup is restored into the databases and the image store that settings 
     gatewayEnv,
     `GATEWAY_DATABASE_URL=${gatewayUrl}\nGATEWAY_SECRET_KEY_FILE=${keyFile}\nGATEWAY_IMAGE_DIRECTORY=${join(root, 'restored-images')}\n`,
   )
+  const cellUrl = freshUrl()
   const cellEnv = (id: string) => {
     const file = join(root, `restored-cell-${id}.env`)
     const of = `CELL_ID=${id}\nCELL_NAME=north\nCELL_SECRET_KEY_FILE=${keyFile}\n`
-    writeFileSync(file, `CELL_DATABASE_URL=${freshUrl()}\n${of}`)
+    writeFileSync(file, `CELL_DATABASE_URL=${cellUrl}\n${of}`)
     return file
   }
   const said: string[] = []
@@ -259,7 +260,9 @@ test('a backup is restored into the databases and the image store that settings 
   await restore([gatewayEnv], false)
   expect(said).toContain('Restored 2 images that were missing.')
   expect(said).toContain('Not restored: cell north (c), whose settings no --env-file names.')
-  await expect(restore([gatewayEnv], false)).rejects.toThrow('has tables')
+  await expect(restore([cellEnv('c'), gatewayEnv], false)).rejects.toThrow('has tables')
+  await using cellDb = new Database({ url: cellUrl, connectionsMax: 1 })
+  expect((await cellDb.orm.execute('show tables'))[0]).toEqual([])
   await using db = new Database({ url: gatewayUrl, connectionsMax: 1 })
   const rows = await db.orm.select().from(imageContents)
   expect(rows.map(({ sha256 }) => sha256).toSorted()).toEqual(set.manifest.images.toSorted())
