@@ -6,6 +6,8 @@ export interface UnitState {
   readonly active: string
   /** 0 while it does not run. */
   readonly pid: number
+  /** It is to be started or stopped, and is not yet. */
+  readonly isChanging: boolean
   /** How often it has ended by itself since it was last started. */
   readonly restarts: number
   readonly settingsFiles: readonly string[]
@@ -13,7 +15,7 @@ export interface UnitState {
 
 const LIMIT_MS = 30_000
 const PATTERNS = ['weir-gateway.service', 'weir-cell@*.service', 'weir-compute@*.service']
-const SHOWN = ['ActiveState', 'MainPID', 'NRestarts', 'EnvironmentFiles']
+const SHOWN = ['ActiveState', 'MainPID', 'Job', 'NRestarts', 'EnvironmentFiles']
 
 /** The units of programs that run on this machine, or should: those that were stopped are left out. */
 export async function programUnits(): Promise<readonly string[]> {
@@ -35,6 +37,7 @@ export async function unitState(unit: string): Promise<UnitState> {
   return {
     active: value('ActiveState'),
     pid: Number(value('MainPID')),
+    isChanging: Number(value('Job')) !== 0,
     restarts: Number(value('NRestarts')),
     settingsFiles: lines
       .filter(([name]) => name === 'EnvironmentFiles')
@@ -45,8 +48,9 @@ export async function unitState(unit: string): Promise<UnitState> {
 /** The unit is being stopped and started. */
 export async function beginRestart(unit: string): Promise<void> {
   await systemctl('daemon-reload')
-  await systemctl('reset-failed', unit)
   await systemctl('restart', '--no-block', unit)
+  // Only now: one that ends again and again does so until here.
+  await systemctl('reset-failed', unit)
 }
 
 async function systemctl(...args: readonly string[]): Promise<string> {

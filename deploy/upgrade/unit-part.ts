@@ -30,18 +30,18 @@ export class UnitPart implements Part {
   }
 
   async replace(): Promise<void> {
-    const former = this.#state.pid
     await beginRestart(this.name)
     const begun = await waitFor(
       `${this.name} to be active`,
       async () => {
         this.#state = await unitState(this.name)
-        const { active, pid, restarts } = this.#state
-        return restarts > 0 || (active === 'active' && pid !== former && pid)
+        const { active, isChanging, restarts } = this.#state
+        if (restarts > 0) return 'ended'
+        return active === 'active' && !isChanging && 'active'
       },
       READY_LIMIT_MS,
     )
-    if (begun === true) throw this.#ended()
+    if (begun === 'ended') throw this.#ended()
     const origin = this.#origin
     if (origin === undefined) return
     await waitFor(`${origin}/readyz to answer 200`, () => answersReady(origin), READY_LIMIT_MS)
