@@ -33,9 +33,9 @@ function ofFencing({ tables, text }: SeenCommit): string | undefined {
 const EVACUATION: readonly CommitKind[] = [
   // It begins, and so does each move in its turn; its progress is noted until it ends.
   { name: 'operations', count: 3 },
-  { name: 'drain_moves, operations', count: 2 },
-  // The cell has accepted to move a server, or the move has ended.
-  { name: 'drain_moves', count: 4 },
+  { name: 'drain_moves, operations, sagas', count: 2 },
+  // A move has ended.
+  { name: 'drain_moves', count: 2 },
   { name: 'sagas', count: 2 },
 ]
 const TABLES = ['drain_moves', 'operations', 'sagas']
