@@ -1580,7 +1580,7 @@ export interface components {
              * @description Gone: it was deleted, or moved by others.
              * @enum {string}
              */
-            readonly state: "waiting" | "starting" | "moving" | "moved" | "gone";
+            readonly state: "waiting" | "moving" | "moved" | "gone";
             /**
              * @description Of the last try.
              * @enum {string|null}

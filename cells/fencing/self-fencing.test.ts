@@ -15,31 +15,62 @@ function fencingOf(afterMs: number) {
   const wait = (ms: number) => {
     now += ms
   }
-  return { fencing, wait }
+  /** As a process that looks every second, and sees the host left alone. */
+  const waitSeeing = (ms: number) => {
+    for (let waited = 0; waited < ms; waited += 1_000) {
+      wait(1_000)
+      fencing.observe(alone, 0)
+    }
+  }
+  return { fencing, wait, waitSeeing }
 }
 
 test('a host is fenced once it was left alone for its time and the margin', () => {
-  const { fencing, wait } = fencingOf(30_000)
+  const { fencing, wait, waitSeeing } = fencingOf(30_000)
 
-  fencing.observe(inTouch)
+  fencing.observe(inTouch, 0)
   expect(fencing.step(id)).toBe('leave-alone')
-  fencing.observe(alone)
-  wait(60_000)
-  fencing.observe(alone)
+  fencing.observe(alone, 0)
+  waitSeeing(60_000)
   expect(fencing.step(id)).toBe('wait')
   wait(1)
   expect(fencing.step(id)).toBe('fenced')
 })
 
 test('a host that was in touch again begins from the start', () => {
-  const { fencing, wait } = fencingOf(30_000)
+  const { fencing, waitSeeing } = fencingOf(30_000)
 
-  fencing.observe(alone)
-  wait(59_000)
-  fencing.observe(inTouch)
+  fencing.observe(alone, 0)
+  waitSeeing(59_000)
+  fencing.observe(inTouch, 0)
   expect(fencing.step(id)).toBe('leave-alone')
-  fencing.observe(alone)
-  wait(59_000)
+  fencing.observe(alone, 0)
+  waitSeeing(59_000)
+
+  expect(fencing.step(id)).toBe('wait')
+})
+
+test('a process that has not seen the host for a while begins from the start: it may have been in touch', () => {
+  const { fencing, wait, waitSeeing } = fencingOf(30_000)
+
+  fencing.observe(alone, 0)
+  waitSeeing(40_000)
+  wait(5_000)
+  fencing.observe(alone, 0)
+  waitSeeing(40_000)
+  expect(fencing.step(id)).toBe('wait')
+
+  waitSeeing(22_000)
+  expect(fencing.step(id)).toBe('fenced')
+})
+
+test('no host is fenced by what was read long ago', () => {
+  const { fencing, wait, waitSeeing } = fencingOf(30_000)
+
+  fencing.observe(alone, 0)
+  waitSeeing(59_000)
+  wait(5_000)
+  fencing.observe(alone, 5_000)
 
   expect(fencing.step(id)).toBe('wait')
 })

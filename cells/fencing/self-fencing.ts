@@ -9,6 +9,8 @@ export type SelfFencingStep = 'leave-alone' | 'wait' | 'fenced'
  * has stopped the last guest.
  */
 const MARGIN_MS = 30_000
+/** A host that is heard again, and then silent, is left alone again five seconds later at the earliest. */
+const UNSEEN_MAX_MS = 4_000
 
 /**
  * How far hosts have come that stop their guests by themselves. A host does so some time after the last contact that it
@@ -20,6 +22,7 @@ export class SelfFencing {
   readonly #afterMs: number
   /** By `Clock.elapsed`: since when this process knows that the host is left alone. */
   readonly #since = new Map<HostId, number>()
+  #readAt = Number.NEGATIVE_INFINITY
 
   /** `afterMs`: how long after the last contact a host stops its guests. */
   constructor(clock: Clock, afterMs: number) {
@@ -27,11 +30,20 @@ export class SelfFencing {
     this.#afterMs = afterMs
   }
 
-  /** The hosts as read last: those that are not left alone, or not any more, begin from the start. */
-  observe(hosts: readonly { readonly id: HostId; readonly isLeftAlone: boolean }[]): void {
+  /**
+   * The hosts as read so long ago: those that are not left alone, or not any more, begin from the start, and so do all after
+   * a time in which one may have been in touch unseen.
+   */
+  observe(
+    hosts: readonly { readonly id: HostId; readonly isLeftAlone: boolean }[],
+    ageMs: number,
+  ): void {
     const alone = new Set(hosts.filter(({ isLeftAlone }) => isLeftAlone).map(({ id }) => id))
     for (const id of this.#since.keys()) if (!alone.has(id)) this.#since.delete(id)
     const now = this.#clock.elapsed()
+    const readAt = now - ageMs
+    if (readAt - this.#readAt > UNSEEN_MAX_MS) this.#since.clear()
+    this.#readAt = readAt
     for (const id of alone) if (!this.#since.has(id)) this.#since.set(id, now)
   }
 
@@ -39,6 +51,8 @@ export class SelfFencing {
   step(id: HostId): SelfFencingStep {
     const since = this.#since.get(id)
     if (since === undefined) return 'leave-alone'
-    return this.#clock.elapsed() - since > this.#afterMs + MARGIN_MS ? 'fenced' : 'wait'
+    const now = this.#clock.elapsed()
+    const isKnown = now - this.#readAt <= UNSEEN_MAX_MS
+    return isKnown && now - since > this.#afterMs + MARGIN_MS ? 'fenced' : 'wait'
   }
 }

@@ -45,6 +45,8 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
       const now = clock.elapsed()
       if (now - roundAt > GAP_MS) hosts.restartSilence()
       roundAt = now
+      // Also where another process fences: this one may have to go on.
+      selfFencing.observe(hosts.all(), hosts.readAgeMs)
       if ((await lease.hold()) === undefined) return {}
       const known = devices.read()
       const { afterMs, hostsMax } = settings
@@ -63,7 +65,6 @@ export function fenceHosts(cell: Cell, holder: string, settings: FencingSettings
         },
       )
       if (plan.isHeld) calmSince = now
-      selfFencing.observe(hosts.all())
       for (const { host, reason } of plan.held) await showProblem(cell, host, reason)
       for (const host of plan.fence.filter(({ name }) => !known.has(name)))
         await leaveAlone(cell, host, selfFencing)

@@ -7,6 +7,7 @@ import { queueEvents } from './event-inbox.ts'
 import {
   beginOperation,
   endOperation,
+  IS_BEGUN,
   type OperationRecord,
   type OperationState,
   operationOf,
@@ -111,12 +112,7 @@ export async function serversOfRecovery(
   const begun = db.orm
     .select({ id: drainMoves.serverId })
     .from(drainMoves)
-    .where(
-      and(
-        eq(drainMoves.operationId, operationId ?? ''),
-        inArray(drainMoves.state, ['starting', 'moving']),
-      ),
-    )
+    .where(and(eq(drainMoves.operationId, operationId ?? ''), IS_BEGUN))
   const refused = db.orm
     .select({ id: drainMoves.serverId })
     .from(drainMoves)

@@ -5,6 +5,7 @@ import { globalDatabase } from '#test/env/indexed-servers.ts'
 import type { DrainMove } from '../app/operations/drain-plan.ts'
 import { beginMove, changeMove, movesOf } from './drain-moves.ts'
 import { beginOperation, endOperation } from './operations.ts'
+import { drainMoves } from './schema/operations.ts'
 
 // Goal: no server begins to move once its operation was cancelled, and no more at a time than it says, by whatever round.
 
@@ -24,23 +25,24 @@ function begun(): Promise<string> {
   return db.transaction(async (tx) => (await beginOperation(tx, row)).id)
 }
 
-const starting = (): DrainMove => ({
-  ...{ serverId: newId(), state: 'starting', method: 'live', tries: 1, reason: null },
+const moving = (): DrainMove => ({
+  ...{ serverId: newId(), state: 'moving', method: 'live', tries: 1, reason: null },
   ...{ requestId: 'req-1', notBefore: null, startedAt: new Date(), endedAt: null },
 })
 
-const begin = (id: string, move: DrainMove) => beginMove(db, id, undefined, move, PARALLEL)
+const begin = (id: string, move: DrainMove) =>
+  db.transaction((tx) => beginMove(tx, id, undefined, move, PARALLEL))
 
 test('a move begins while its operation runs, once', async () => {
-  const [id, move] = [await begun(), starting()]
+  const [id, move] = [await begun(), moving()]
 
   expect(await begin(id, move)).toBe(true)
   expect(await begin(id, move)).toBe(false)
-  expect(await movesOf(db, id)).toMatchObject([{ serverId: move.serverId, state: 'starting' }])
+  expect(await movesOf(db, id)).toMatchObject([{ serverId: move.serverId, state: 'moving' }])
 })
 
 test('none begins after a cancel, and what has begun goes on', async () => {
-  const [id, first, second] = [await begun(), starting(), starting()]
+  const [id, first, second] = [await begun(), moving(), moving()]
   await begin(id, first)
   await db.transaction((tx) => endOperation(tx, id, 'cancelled', null))
 
@@ -50,7 +52,7 @@ test('none begins after a cancel, and what has begun goes on', async () => {
 })
 
 test('a cancel waits for a move that begins', async () => {
-  const [id, move] = [await begun(), starting()]
+  const [id, move] = [await begun(), moving()]
   const cancel = () => db.transaction((tx) => endOperation(tx, id, 'cancelled', null))
 
   const [isBegun, isCancelled] = await Promise.all([begin(id, move), cancel()])
@@ -61,13 +63,22 @@ test('a cancel waits for a move that begins', async () => {
 
 test('no more are under way at a time than may be, however many rounds begin some', async () => {
   const id = await begun()
-  const moves = Array.from({ length: 5 }, starting)
+  const moves = Array.from({ length: 5 }, moving)
 
   const areBegun = await Promise.all(moves.map((move) => begin(id, move)))
 
   expect(areBegun.filter(Boolean)).toHaveLength(PARALLEL)
   const first = moves[areBegun.indexOf(true)]!
   await changeMove(db, id, first, { ...first, state: 'moved' })
-  expect(await begin(id, starting())).toBe(true)
-  expect(await begin(id, starting())).toBe(false)
+  expect(await begin(id, moving())).toBe(true)
+  expect(await begin(id, moving())).toBe(false)
+})
+
+test('a move that a gateway of the last release was about to begin is under way', async () => {
+  const [id, move] = [await begun(), moving()]
+  await begin(id, move)
+  await db.orm.update(drainMoves).set({ state: 'starting' })
+
+  expect(await movesOf(db, id)).toMatchObject([{ serverId: move.serverId, state: 'moving' }])
+  expect(await changeMove(db, id, move, { ...move, state: 'moved' })).toBe(true)
 })

@@ -1,8 +1,8 @@
 import { and, count, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Executor, Transactional, Tx } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { DrainMove, MoveMethod } from '../app/operations/drain-plan.ts'
-import { holdRunning } from './operations.ts'
+import { BEGUN, holdRunning, IS_BEGUN } from './operations.ts'
 import { drainMoves, operations } from './schema/operations.ts'
 import { serverActionEvents, serverActions, serverIndex } from './schema/servers.ts'
 
@@ -24,9 +24,8 @@ export async function openMoves(db: Executor, operationId: string): Promise<read
   return await selectMoves(db, and(eq(drainMoves.operationId, operationId), IS_OPEN), BY_STATE)
 }
 
-const OPEN: DrainMove['state'][] = ['waiting', 'starting', 'moving']
 /** For a row of `drain_moves`: the move has not ended. */
-export const IS_OPEN = inArray(drainMoves.state, OPEN)
+export const IS_OPEN = inArray(drainMoves.state, ['waiting', ...BEGUN])
 /** By itself the database reads all moves of the operation for those that have not ended. */
 export const BY_STATE = { forceIndex: 'drain_moves_state' }
 
@@ -49,7 +48,7 @@ export function moveOf<Method extends string>(
   const { operationId: _, ...row } = kept
   return {
     ...row,
-    state: row.state as DrainMove['state'],
+    state: BEGUN.includes(row.state) ? 'moving' : (row.state as DrainMove['state']),
     method: row.method as Method | null,
   }
 }
@@ -70,47 +69,43 @@ export async function changeMove<Method extends string>(
     return added.affectedRows === 1
   }
   const isThis = and(eq(drainMoves.operationId, operationId), eq(drainMoves.serverId, serverId))
-  const asSeen = and(eq(drainMoves.state, seen.state), eq(drainMoves.tries, seen.tries))
+  const inState = seen.state === 'moving' ? IS_BEGUN : eq(drainMoves.state, seen.state)
+  const asSeen = and(inState, eq(drainMoves.tries, seen.tries))
   const [result] = await db.orm.update(drainMoves).set(changed).where(and(isThis, asSeen))
   return result.affectedRows === 1
 }
 
 /**
- * The same for a move that begins, and only while its operation runs, and fewer than `parallel` of its moves are under way:
- * a round may have read it before it was cancelled, or before the round of another gateway began others.
+ * The same for a move that begins with the transaction, and only while its operation runs, and fewer than `parallel` of its
+ * moves are under way: a round may have read it before it was cancelled, or before the round of another gateway began
+ * others.
  */
-export function beginMove<Method extends string>(
-  db: Transactional,
+export async function beginMove<Method extends string>(
+  tx: Tx,
   operationId: string,
   seen: DrainMove<Method> | undefined,
   to: DrainMove<Method>,
   parallel: number,
 ): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    if (!(await holdRunning(tx, operationId))) return false
-    if ((await countBegun(tx, operationId)) >= parallel) return false
-    return changeMove(tx, operationId, seen, to)
-  })
+  if (!(await holdRunning(tx, operationId))) return false
+  if ((await countBegun(tx, operationId)) >= parallel) return false
+  return changeMove(tx, operationId, seen, to)
 }
 
-const BEGUN: DrainMove['state'][] = ['starting', 'moving']
-
 async function countBegun(tx: Tx, operationId: string): Promise<number> {
-  const isBegun = inArray(drainMoves.state, BEGUN)
   const [row] = await tx.orm
     .select({ count: count() })
     .from(drainMoves)
-    .where(and(eq(drainMoves.operationId, operationId), isBegun))
+    .where(and(eq(drainMoves.operationId, operationId), IS_BEGUN))
   return row!.count
 }
 
 /** Afterwards none of the drain's moves is waited for: nobody can say any more what has come of them. */
 export async function abandonMoves(db: Executor, operationId: string): Promise<void> {
-  const isBegun = inArray(drainMoves.state, BEGUN)
   await db.orm
     .update(drainMoves)
     .set({ state: 'gone', endedAt: sql`now(3)` })
-    .where(and(eq(drainMoves.operationId, operationId), isBegun))
+    .where(and(eq(drainMoves.operationId, operationId), IS_BEGUN))
 }
 
 /** Why a server waits on the host, by the newest operation that was to move it from there; null: it does not wait, or there is none. */

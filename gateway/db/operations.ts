@@ -116,6 +116,11 @@ export async function beginOperation(
   return { id: running.id, isNew: running.id === id }
 }
 
+/** The states of a move that is under way. `starting`: a gateway of the last release has begun it, or was about to. */
+export const BEGUN: readonly string[] = ['starting', 'moving']
+/** For a row of `drain_moves`: the move is under way. */
+export const IS_BEGUN = inArray(drainMoves.state, [...BEGUN])
+
 const isDrain = eq(operations.kind, HOST_DRAIN)
 
 /** The drain of that id; undefined if there is none. */
@@ -133,10 +138,7 @@ export async function runningDrains(
   after: string,
   max: number,
 ): Promise<readonly HostDrain[]> {
-  const moving = db.orm
-    .select({ id: drainMoves.operationId })
-    .from(drainMoves)
-    .where(inArray(drainMoves.state, ['starting', 'moving']))
+  const moving = db.orm.select({ id: drainMoves.operationId }).from(drainMoves).where(IS_BEGUN)
   const { id, state } = operations
   const isRunning = eq(state, 'running')
   const first = (which: SQL | undefined) =>

@@ -1,10 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { waitFor } from '#common/wait-for.ts'
-import type { ApiClient } from '#test/env/api/client.ts'
-import { type Operation, untilOperation } from '#test/env/api/operations.ts'
-import { deleteServer, unboundServer, untilStatus } from '#test/env/api/servers.ts'
 import type { CloudHost } from '#test/env/cloud/cloud-host.ts'
-import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import type { Cloud } from '#test/env/cloud.ts'
+import { CUT_OFF, FailingHost, POWER_LOSS, startFencingCells } from '#test/env/failing-host.ts'
 import { FileMachines } from '#test/env/file-machines.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
@@ -19,145 +16,73 @@ import {
 // Goal: whichever process is killed while a host is fenced and evacuated, of the cell or a gateway, the host is fenced once,
 // and each of its servers runs once, on another host.
 
-const ROOT = '/federation/v1'
 const LIMIT_MS = 240_000
 const TEST_MS = 300_000
+const LEFT_ALONE = 'the host is left alone'
 const FENCED = 'the host is fenced'
+const MOVE = 'a step of the move of a server'
+const BACK = 'the host is back'
 
 /** The commit by which the cell says that the host is off, as its gateways are told in it. */
 function ofFencing({ tables, text }: SeenCommit): string | undefined {
   return tables.has('hosts') && /fencedAt\\?":\d/.test(text) ? FENCED : undefined
 }
 
+/** The commits of a cell from which the first of its hosts is to stop its guests by itself, until it is back. */
+function ofSelfFencing({ tables, text }: SeenCommit): string | undefined {
+  if (tables.has('sagas')) return MOVE
+  if (!tables.has('hosts')) return undefined
+  if (text.includes('the cell has left it alone')) return LEFT_ALONE
+  if (ofFencing({ tables, text }) !== undefined) return FENCED
+  return /"name\\?":\\?"[a-z]+-1\\?"/.test(text) && /"isUp\\?":true/.test(text) ? BACK : undefined
+}
+
 /** All by which a gateway has the servers of the host built again, with the sagas of that. */
 const EVACUATION: readonly CommitKind[] = [
   // It begins, and so does each move in its turn; its progress is noted until it ends.
   { name: 'operations', count: 3 },
-  { name: 'drain_moves, operations', count: 2 },
-  // The cell has accepted to move a server, or the move has ended.
-  { name: 'drain_moves', count: 4 },
+  { name: 'drain_moves, operations, sagas', count: 2 },
+  // A move has ended.
+  { name: 'drain_moves', count: 2 },
   { name: 'sagas', count: 2 },
 ]
 const TABLES = ['drain_moves', 'operations', 'sagas']
 
-interface Host {
-  readonly is_up: boolean
-  readonly fenced_at: string | null
-}
+const isElsewhere = (failing: FailingHost) => (host: CloudHost) => host !== failing.host
 
-/** A cell of two processes and three hosts, of which the first fails in each trial. */
-class FailingHost implements AsyncDisposable {
-  readonly cloud: Cloud
-  readonly host: CloudHost
-  readonly #admin: ApiClient
-  readonly #demo: ApiClient
-
-  constructor(cloud: Cloud) {
-    this.cloud = cloud
-    this.host = cloud.hosts[0]!
-    this.#admin = cloud.as('admin')
-    this.#demo = cloud.as('demo')
-  }
-
-  static async open(cell: Readonly<Record<string, string>>): Promise<FailingHost> {
-    const cloud = await startCloud({
-      ...{ gateways: 1, cells: 1, processesPerCell: 2, hostsPerCell: 3 },
-      // Dead processes do not try for long to go on.
-      gateway: { GATEWAY_DATABASE_RETRY_MS: '500' },
-      cell: { ...cell, CELL_FENCE_HOSTS_AFTER_S: '5', CELL_DATABASE_RETRY_MS: '500' },
-    })
-    return new FailingHost(cloud)
-  }
-
-  async servers(): Promise<readonly string[]> {
-    for (const host of this.cloud.hosts) await this.#cordon(host, host !== this.host)
-    const ids: string[] = []
-    for (const name of ['one', 'two'])
-      ids.push((await unboundServer(this.cloud, this.#demo, 'north', { name })).id)
-    for (const host of this.cloud.hosts) await this.#cordon(host, false)
-    return ids
-  }
-
-  /** The host fails; resolves with the operation that has evacuated it. */
-  async evacuated(): Promise<Operation> {
-    const before = new Set((await this.#evacuations()).map(({ id }) => id))
-    await this.host.losePower()
-    const begun = async () => (await this.#evacuations()).find(({ id }) => !before.has(id))
-    const { id } = await waitFor('the evacuation to begin', begun, LIMIT_MS)
-    const hasEnded = ({ state }: Operation) => ['done', 'failed', 'cancelled'].includes(state)
-    const operation = await untilOperation(this.#admin, id, hasEnded, LIMIT_MS)
-    expect((await this.#evacuations()).filter((each) => !before.has(each.id))).toHaveLength(1)
-    return operation
-  }
-
-  async expectEvacuatedOnce(
-    ids: readonly string[],
-    { moves, ...operation }: Operation,
-  ): Promise<void> {
-    expect(operation).toMatchObject({ state: 'done', remaining: 0, message: null })
-    expect(new Map(moves!.map(({ server_id, ...move }) => [server_id, move]))).toEqual(
-      new Map(
-        ids.map((id) => [id, expect.objectContaining({ state: 'moved', method: 'evacuate' })]),
-      ),
-    )
-    for (const id of ids) {
-      const server = await untilStatus(this.#admin, id, 'ACTIVE')
-      expect(server['OS-EXT-SRV-ATTR:host']).not.toBe(this.host.name)
-    }
-    await this.host.process.start()
-    await waitFor('the host to be back', async () => (await this.#shown()).is_up, LIMIT_MS)
-    expect((await this.#shown()).fenced_at).toBeNull()
-    await waitFor('it to be empty', async () => (await this.host.guests()).length === 0, LIMIT_MS)
-    await expectInvariants(this.cloud, LIMIT_MS)
-    const running = await Promise.all(this.cloud.hosts.map((host) => host.runningGuests()))
-    expect(running.flat().toSorted((a, b) => a.localeCompare(b))).toEqual(
-      ids.toSorted((a, b) => a.localeCompare(b)),
-    )
-    for (const id of ids) await deleteServer(this.#demo, id)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.cloud[Symbol.asyncDispose]()
-  }
-
-  async #shown(): Promise<Host> {
-    return (await this.#admin.get<Host>(`${ROOT}/hosts/${this.host.id}`)).body
-  }
-
-  async #evacuations(): Promise<readonly Operation[]> {
-    type Listed = { readonly operations: readonly (Operation & { readonly subject_id: string })[] }
-    const { operations } = (await this.#admin.get<Listed>(`${ROOT}/operations`)).body
-    return operations.filter(({ subject_id }) => subject_id === this.host.id)
-  }
-
-  #cordon({ id }: CloudHost, is_cordoned: boolean) {
-    return this.#admin.call('PATCH', `${ROOT}/hosts/${id}`, { is_cordoned })
-  }
-}
-
+/** `death` is that of a process which has the host evacuated, or of one which has it back. */
 async function trial(
   failing: FailingHost,
   commits: WatchedCommits,
   death?: DeathAt,
 ): Promise<boolean> {
+  const isOfReturn = death?.name === BACK
   const ids = await failing.servers()
-  const { result, hasDied } = await commits.during(() => failing.evacuated(), death)
-  await failing.expectEvacuatedOnce(ids, result)
-  return hasDied
+  return failing.watched(async () => {
+    const gone = await commits.during(() => failing.evacuated(), isOfReturn ? undefined : death)
+    await failing.expectEvacuated(ids, gone.result)
+    const seen = new Map(commits.seen)
+    const back = await commits.during(() => failing.returned(), isOfReturn ? death : undefined)
+    for (const [name, count] of seen) commits.seen.set(name, count)
+    await expectInvariants(failing.cloud, LIMIT_MS)
+    await failing.expectOnce(ids, isElsewhere(failing))
+    return gone.hasDied || back.hasDied
+  })
 }
 
 describe('a host with a fence device', () => {
   let machines: FileMachines
+  let cloud: Cloud
   let failing: FailingHost
   let ofCell: WatchedCommits
   let ofGateway: WatchedCommits
 
   beforeAll(async () => {
     machines = new FileMachines(['north-1'])
-    failing = await FailingHost.open(machines.settings)
-    const { cloud } = failing
-    const { processes } = cloud.cell('north')
-    ofCell = await WatchedCommits.of(processes, 'CELL_DATABASE_URL', ofFencing)
+    cloud = await startFencingCells(1, machines.settings)
+    const cell = cloud.cell('north')
+    failing = new FailingHost(cloud, cell, POWER_LOSS)
+    ofCell = await WatchedCommits.of(cell.processes, 'CELL_DATABASE_URL', ofFencing)
     ofGateway = await WatchedCommits.of(cloud.gateways, 'GATEWAY_DATABASE_URL', TABLES)
     await cloud.waitUntilWhole()
   })
@@ -166,7 +91,7 @@ describe('a host with a fence device', () => {
     if (!failing.host.process.isRunning) await failing.host.process.start()
   })
   afterAll(async () => {
-    await failing?.[Symbol.asyncDispose]()
+    await cloud?.[Symbol.asyncDispose]()
     machines[Symbol.dispose]()
   })
 
@@ -197,6 +122,76 @@ describe('a host with a fence device', () => {
     async (death) => {
       expect(await trial(failing, ofCell, death)).toBe(true)
       expect(machines.isOn('north-1')).toBe(false)
+    },
+    TEST_MS,
+  )
+})
+
+/** So many trials at a time, in a cell each: most of their time is the minute in which a host stops its guests. */
+const CELLS = isFullRun ? 4 : 1
+const OF_SELF_FENCING = deathsAt([
+  { name: LEFT_ALONE, count: 1 },
+  { name: FENCED, count: 1 },
+  { name: MOVE, count: 6 },
+  { name: BACK, count: 1 },
+])
+
+function batches(deaths: readonly DeathAt[]): readonly (readonly DeathAt[])[] {
+  const starts = deaths.map((_, nth) => nth).filter((nth) => nth % CELLS === 0)
+  return starts.map((start) => deaths.slice(start, start + CELLS))
+}
+
+describe('hosts that stop their guests by themselves', () => {
+  let cloud: Cloud
+  let hosts: readonly { readonly failing: FailingHost; readonly commits: WatchedCommits }[]
+
+  beforeAll(async () => {
+    cloud = await startFencingCells(CELLS, { CELL_SELF_FENCING: 'true', CELL_FENCE_AFTER_S: '30' })
+    hosts = await Promise.all(
+      cloud.cells.map(async (cell) => ({
+        failing: new FailingHost(cloud, cell, CUT_OFF),
+        commits: await WatchedCommits.of(cell.processes, 'CELL_DATABASE_URL', ofSelfFencing),
+      })),
+    )
+    await cloud.waitUntilWhole()
+  })
+  afterAll(() => cloud?.[Symbol.asyncDispose]())
+
+  test.each(
+    batches(
+      isFullRun
+        ? deathsAt([{ name: LEFT_ALONE, count: 1 }])
+        : [{ name: LEFT_ALONE, nth: 1, when: 'after' }],
+    ).map((deaths) => ({ deaths })),
+  )(
+    'keep their servers where they are heard again, when the process of their cell dies that has left them alone',
+    async ({ deaths }) => {
+      await Promise.all(
+        deaths.map(async (death, nth) => {
+          const { failing, commits } = hosts[nth]!
+          const ids = await failing.servers()
+          const { hasDied } = await commits.during(() => failing.heardAgain(), death)
+          expect(hasDied).toBe(true)
+          await expectInvariants(cloud, LIMIT_MS)
+          await failing.expectOnce(ids, (host) => host === failing.host)
+        }),
+      )
+    },
+    TEST_MS,
+  )
+
+  test.runIf(isFullRun).each(
+    batches(OF_SELF_FENCING).map((deaths) => ({
+      deaths,
+      when: deaths.map(({ name, nth, when }) => `${when} commit ${nth} of ${name}`).join(', '),
+    })),
+  )(
+    'are evacuated once, and come back, when a process of each of their cells dies: $when',
+    async ({ deaths }) => {
+      const haveDied = await Promise.all(
+        deaths.map((death, nth) => trial(hosts[nth]!.failing, hosts[nth]!.commits, death)),
+      )
+      expect(haveDied).toEqual(deaths.map(() => true))
     },
     TEST_MS,
   )

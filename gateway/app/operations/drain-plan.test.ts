@@ -166,14 +166,6 @@ test('a server that waits and leaves the host otherwise is not waited for', () =
   ])
 })
 
-test('a move that its cell has not accepted yet is left alone, unless that takes too long', () => {
-  const starting = move('a', { state: 'starting' })
-  const planned = (at: Date) => planDrain(SETTINGS, [server('a')], [starting], at)
-
-  expect(planned(later(59_000))).toMatchObject({ begin: [], failed: [], ended: [] })
-  expect(planned(later(61_000)).failed).toEqual([starting])
-})
-
 test('after a failure the next method is tried at once, and after all of them there is a pause, which grows', () => {
   const failed = (tries: number) => afterFailure(move('a', { tries }), 'full', 2, NOW)
   const begun = (of: DrainMove, at: Date) => planDrain(SETTINGS, [server('a')], [of], at).begin

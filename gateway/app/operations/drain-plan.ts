@@ -6,8 +6,8 @@ export type MoveMethod = 'live' | 'cold' | 'cell' | 'offload' | 'evacuate'
 /** What an operation has done about one server. */
 export interface DrainMove<Method extends string = MoveMethod> {
   readonly serverId: string
-  /** `starting`: its cell has not accepted the move yet. `gone`: its server was deleted, or moved by others. */
-  readonly state: 'waiting' | 'starting' | 'moving' | 'moved' | 'gone'
+  /** `moving`: since the commit by which its server's cell is asked. `gone`: its server was deleted, or moved by others. */
+  readonly state: 'waiting' | 'moving' | 'moved' | 'gone'
   /** Of the last try; null: none was possible yet. */
   readonly method: Method | null
   readonly tries: number
@@ -77,8 +77,6 @@ export interface DrainPlan {
 }
 
 const FIRST_PAUSE_MS = 15_000
-/** Longer than a gateway waits for the answer of a cell. */
-export const STARTS_WITHIN_MS = 60_000
 const DOUBLINGS_MAX = 5
 
 /** Decides what a drain does next. `servers`: those on the host, and those that it has begun to move. */
@@ -89,15 +87,15 @@ export function planDrain(
   now: Date,
 ): DrainPlan {
   const byId = new Map(servers.map((server) => [server.id, server]))
-  const begun = moves.filter(({ state }) => isBegun(state))
+  const begun = moves.filter(({ state }) => state === 'moving')
   const seen = begun.map((move) => ({
     move,
-    is: progressOf(settings, move, byId.get(move.serverId), now),
+    is: progressOf(settings, move, byId.get(move.serverId)),
   }))
   const of = (wanted: Progress) => seen.flatMap(({ move, is }) => (is === wanted ? [move] : []))
   const known = new Map(moves.map((move) => [move.serverId, move]))
   const waiting = servers.filter(({ id, hostId }) => {
-    return hostId === settings.hostId && !isBegun(known.get(id)?.state)
+    return hostId === settings.hostId && known.get(id)?.state !== 'moving'
   })
   const possible = waiting.map((server) => ({ server, ...methodsFor(server, settings) }))
   const ready = possible.filter(({ server, methods }) => {
@@ -149,24 +147,14 @@ export function inTurn<Server extends { readonly id: string }>(
 
 type Progress = 'moving' | 'arrived' | 'moved' | 'gone' | 'failed'
 
-/** True for a move that was asked for, and of which it is not known yet how it has ended. */
-export function isBegun(state: DrainMove['state'] | undefined): boolean {
-  return state === 'starting' || state === 'moving'
-}
-
 function progressOf(
   { hostId }: DrainSettings,
-  { state, method, startedAt }: DrainMove,
+  { method }: DrainMove,
   server: DrainedServer | undefined,
-  now: Date,
 ): Progress {
   if (server === undefined) return 'gone'
   if (server.isBusy) return 'moving'
-  if (server.hostId === hostId) {
-    // The gateway that asks for it has not done so yet, or has ended before it did.
-    const isLate = now.getTime() - (startedAt?.getTime() ?? 0) > STARTS_WITHIN_MS
-    return state === 'starting' && !isLate ? 'moving' : 'failed'
-  }
+  if (server.hostId === hostId) return 'failed'
   return method === 'cold' && server.vmState === 'resized' ? 'arrived' : 'moved'
 }
 

@@ -1,6 +1,7 @@
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
-import { beginMove, changeMove, failureOf, openMoves } from '../../db/drain-moves.ts'
+import type { FirstTransaction } from '#common/saga/execution.ts'
+import { changeMove, failureOf, openMoves } from '../../db/drain-moves.ts'
 import { drainWork, type NamedServer } from '../../db/drain-work.ts'
 import { queueEvents } from '../../db/event-inbox.ts'
 import { policySubjectsOn } from '../../db/fenced-hosts.ts'
@@ -14,11 +15,11 @@ import { appliedPolicy } from '../placement-policies/applied-policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from '../servers/acts/act-on-server.ts'
 import { evacuateServer, liveMigrateServer, migrateServer } from '../servers/acts/move-server.ts'
+import { BegunMove, NotBegun } from './begun-move.ts'
 import {
   afterFailure,
   type DrainMove,
   type DrainSettings,
-  isBegun,
   type MoveMethod,
   methodCount,
   planDrain,
@@ -109,7 +110,7 @@ function leftOf(moves: readonly DrainMove[], servers: readonly NamedServer[]): M
     return state === 'waiting' && reason !== null && names.has(serverId)
   })
   return {
-    moving: moves.filter(({ state }) => isBegun(state)).length,
+    moving: moves.filter(({ state }) => state === 'moving').length,
     waiting: waiting && {
       name: names.get(waiting.serverId) ?? waiting.serverId,
       reason: waiting.reason ?? '',
@@ -197,36 +198,40 @@ async function begin(
   const context = operatorOf(drain)
   const { tries } = seen ?? newMove(serverId)
   const tried: DrainMove = {
-    ...{ serverId, method, state: 'starting', tries: tries + 1, requestId: context.requestId },
+    ...{ serverId, method, state: 'moving', tries: tries + 1, requestId: context.requestId },
     ...{ reason: null, notBefore: null, startedAt: new Date(clock.now()), endedAt: null },
   }
-  // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await beginMove(db, drain.id, seen, tried, drain.parallel))) return
+  const begun = new BegunMove(drain, seen, tried)
   try {
-    await START[method](compute, context, serverId)
-    await changeMove(db, drain.id, tried, { ...tried, state: 'moving' })
+    await START[method](compute, context, serverId, begun)
   } catch (error) {
+    if (error instanceof NotBegun) return
     if (!isFailure(error)) throw error
     const now = new Date(clock.now())
     const failed = afterFailure(tried, error.message, methods, now)
     // An unreachable cell refused nothing: the same is tried again.
     const isSilent = error.kind === 'unavailable'
-    await changeMove(db, drain.id, tried, isSilent ? { ...failed, tries } : failed)
+    await changeMove(db, drain.id, begun.kept, isSilent ? { ...failed, tries } : failed)
   }
 }
 
-const START: Readonly<
-  Record<MoveMethod, (compute: Compute, context: RequestContext, id: string) => Promise<void>>
-> = {
-  live: (compute, context, id) =>
-    liveMigrateServer(compute, context, id, { host: null, isAwaited: false }),
-  cold: (compute, context, id) => migrateServer(compute, context, id, null),
-  cell: async (compute, context, id) => {
-    await moveToCell(compute, context, id, { to: null, reason: null })
-  },
-  offload: (compute, context, id) => actOnServer(compute, context, id, { name: 'shelve-offload' }),
-  evacuate: (compute, context, id) =>
-    evacuateServer(compute, context, id, { host: null, password: null, staysOff: false }),
+type Start = (
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  around: Pick<FirstTransaction, 'after'>,
+) => Promise<unknown>
+
+const START: Readonly<Record<MoveMethod, Start>> = {
+  live: (compute, context, id, around) =>
+    liveMigrateServer(compute, context, id, { host: null, isAwaited: false }, around),
+  cold: (compute, context, id, around) => migrateServer(compute, context, id, null, around),
+  cell: (compute, context, id, { after }) =>
+    moveToCell(compute, context, id, { to: null, reason: null, ...(after && { after }) }),
+  offload: (compute, context, id, around) =>
+    actOnServer(compute, context, id, { name: 'shelve-offload' }, around),
+  evacuate: (compute, context, id, around) =>
+    evacuateServer(compute, context, id, { host: null, password: null, staysOff: false }, around),
 }
 
 /** Afterwards the former host lets go of the server. */

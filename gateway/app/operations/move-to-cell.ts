@@ -1,6 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
+import type { FirstTransaction } from '#common/saga/execution.ts'
 import type { Cell } from '../../cell-client/cell.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { OperationRecord } from '../../db/operations.ts'
@@ -20,7 +21,7 @@ import { showServer } from '../servers/list/show-server.ts'
 import { cellsWithRoom, volumesOf, whyNotAlong } from '../volumes/carried.ts'
 import { findOperation } from './operations.ts'
 
-export interface MoveToCell {
+export interface MoveToCell extends Pick<FirstTransaction, 'after'> {
   /** Its id or name; null: any other cell that can take the server. */
   readonly to: string | null
   readonly reason: string | null
@@ -31,13 +32,14 @@ type Destination = { readonly id: CellId; readonly name: string } | null
 /**
  * Begins to move a server to another cell, or returns the operation that does so already, or did under this key. Throws
  * `not-found`; `forbidden` for a user whose placement policy does not let them; `conflict` for a server that cannot be
- * moved now, or that no such cell can take; `unavailable` while its own cell is unreachable.
+ * moved now, or that no such cell can take; `unavailable` while its own cell is unreachable; and what `after` throws, which
+ * commits together with the beginning.
  */
 export async function moveToCell(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { to: wanted, reason }: MoveToCell,
+  { to: wanted, reason, after }: MoveToCell,
   key: IdempotencyKey | null = null,
 ): Promise<OperationRecord> {
   const { db, cells } = compute
@@ -46,20 +48,34 @@ export async function moveToCell(
   if (why !== undefined) throw new Failure('forbidden', `Server ${id} cannot be moved: ${why}`)
   const to = wanted === null ? null : await findOperatedCell(db, cells, wanted)
   const { operationId } = await oncePerKey(db, key, async (tx) => {
-    const running = await runningMoveOf(tx, server.id)
-    if (running !== undefined) return { operationId: sameMove(running, server, to) }
-    const { cellId, formerState, chosen, hasVolumes } = await plannedMove(tx, compute, server, to)
-    // It is fixed for a server with volumes, which go there first.
-    const toCellId = hasVolumes ? chosen.id : (to?.id ?? null)
-    const { userId, requestId } = context
-    return {
-      operationId: await beginServerMove(tx, {
-        ...{ subjectId: server.id, subject: server.name, cellId, formerState, reason },
-        ...{ toCellId, userId, requestId },
-      }),
-    }
+    const begun = await begin(tx, compute, context, { server, to, reason })
+    await after?.(tx)
+    return { operationId: begun }
   })
   return findOperation(db, operationId)
+}
+
+/** The id of the operation that moves the server: a new one, unless one was running. */
+async function begin(
+  tx: Tx,
+  compute: Compute,
+  { userId, requestId }: RequestContext,
+  wanted: {
+    readonly server: ServerRecord
+    readonly to: Destination
+    readonly reason: string | null
+  },
+): Promise<string> {
+  const { server, to, reason } = wanted
+  const running = await runningMoveOf(tx, server.id)
+  if (running !== undefined) return sameMove(running, server, to)
+  const { cellId, formerState, chosen, hasVolumes } = await plannedMove(tx, compute, server, to)
+  // It is fixed for a server with volumes, which go there first.
+  const toCellId = hasVolumes ? chosen.id : (to?.id ?? null)
+  return beginServerMove(tx, {
+    ...{ subjectId: server.id, subject: server.name, cellId, formerState, reason },
+    ...{ toCellId, userId, requestId },
+  })
 }
 
 export interface PlannedMove {

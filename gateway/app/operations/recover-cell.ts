@@ -5,7 +5,7 @@ import {
   endCellRecovery,
   serversOfRecovery,
 } from '../../db/cell-recoveries.ts'
-import { beginMove, changeMove, movesOf } from '../../db/drain-moves.ts'
+import { changeMove, movesOf } from '../../db/drain-moves.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { noteProgress, type OperationRecord } from '../../db/operations.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -17,6 +17,7 @@ import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { rebuildUnplaced } from '../servers/boot/rebuild-unplaced.ts'
 import { showServer } from '../servers/list/show-server.ts'
+import { BegunMove, NotBegun } from './begun-move.ts'
 import { afterFailure } from './drain-plan.ts'
 import { findOperation } from './operations.ts'
 import { operatorOf } from './operator-of.ts'
@@ -99,7 +100,7 @@ async function begin(
   const now = new Date(clock.now())
   const context = operatorOf(recovery)
   const tried: Recovered = {
-    ...{ serverId: server.id, method: source, state: 'starting', tries: (seen?.tries ?? 0) + 1 },
+    ...{ serverId: server.id, method: source, state: 'moving', tries: (seen?.tries ?? 0) + 1 },
     ...{
       reason: null,
       requestId: context.requestId,
@@ -113,20 +114,20 @@ async function begin(
     await changeMove(db, recovery.id, seen, cannot)
     return
   }
-  // Kept first: one gateway alone begins it, and another that takes over looks what has come of it.
-  if (!(await beginMove(db, recovery.id, seen, tried, recovery.parallel))) return
+  const begun = new BegunMove(recovery, seen, tried)
   try {
-    await rebuild(compute, context, server, source === 'snapshot' ? image : undefined)
-    await changeMove(db, recovery.id, tried, { ...tried, state: 'moving' })
+    const snapshot = source === 'snapshot' ? image : undefined
+    await rebuild(compute, { context, after: begun.after }, server, snapshot)
   } catch (error) {
+    if (error instanceof NotBegun) return
     if (!isFailure(error)) throw error
-    await changeMove(db, recovery.id, tried, afterFailure(tried, error.message, 1, now))
+    await changeMove(db, recovery.id, begun.kept, afterFailure(tried, error.message, 1, now))
   }
 }
 
 async function rebuild(
   compute: Compute,
-  context: RequestContext,
+  { context, after }: { readonly context: RequestContext; readonly after: BegunMove['after'] },
   { id }: LostServer,
   snapshot: BuildSpec['image'] | undefined,
 ): Promise<void> {
@@ -137,12 +138,8 @@ async function rebuild(
   const { flavor } = server
   const spec = { ...(await currentSpec(compute, compute.db, server.id, request.spec)), flavor }
   const savedDisk = snapshot && { image: snapshot, home: null }
-  await rebuildUnplaced(compute, context, server, {
-    ...unplaced,
-    spec,
-    shown: {},
-    ...(savedDisk && { savedDisk }),
-  })
+  const wanted = { ...unplaced, spec, shown: {}, ...(savedDisk && { savedDisk }) }
+  await rebuildUnplaced(compute, context, server, wanted, { after })
 }
 
 /** Notes how far the recovery is, and ends it when nothing is left that can be built. */

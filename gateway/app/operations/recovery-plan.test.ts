@@ -61,14 +61,6 @@ test('a server that no cell built says why, and is tried again after a pause', (
   expect(planRecovery([server], [waits!], at(15_000)).due).toEqual([server])
 })
 
-test('a build that another gateway has just begun to ask for is under way, and is tried again if that never asks', () => {
-  const starting = move('a', { state: 'starting' })
-  const plan = (at: number) => planRecovery([lost('a')], [starting], new Date(NOW.getTime() + at))
-
-  expect(plan(60_000)).toMatchObject({ due: [], changed: [], building: 1 })
-  expect(plan(60_001)).toMatchObject({ changed: [{ serverId: 'a', state: 'waiting' }] })
-})
-
 test('a server that waits and is deleted is not waited for', () => {
   const { changed } = planRecovery([], [move('a', { state: 'waiting', reason: 'full' })], NOW)
   expect(changed).toMatchObject([{ serverId: 'a', state: 'gone', reason: null, endedAt: NOW }])

@@ -1,5 +1,5 @@
 import type { VmState } from '#common/states/instance-states.ts'
-import { afterFailure, type DrainMove, inTurn, isBegun, STARTS_WITHIN_MS } from './drain-plan.ts'
+import { afterFailure, type DrainMove, inTurn } from './drain-plan.ts'
 
 /** What a server is built from: its newest backup or snapshot, or else its image; or its image in any case. */
 export type RecoverySource = 'snapshot' | 'image'
@@ -42,12 +42,12 @@ export function planRecovery(
 ): RecoveryPlan {
   const known = new Map(moves.map((move) => [move.serverId, move]))
   const there = new Map(servers.map((server) => [server.id, server]))
-  const begun = moves.filter(({ state }) => isBegun(state))
+  const begun = moves.filter(({ state }) => state === 'moving')
   const ended = begun.flatMap((move) => endOf(move, there.get(move.serverId), now) ?? [])
   const gone = moves.filter(({ state, serverId }) => state === 'waiting' && !there.has(serverId))
   const idle = servers.filter(({ id, cellId, isBusy }) => {
     const state = ended.find(({ serverId }) => serverId === id)?.state ?? known.get(id)?.state
-    return cellId === null && !isBusy && !isBegun(state)
+    return cellId === null && !isBusy && state !== 'moving'
   })
   const due = idle.filter(({ id }) => {
     const move = ended.find(({ serverId }) => serverId === id) ?? known.get(id)
@@ -67,9 +67,6 @@ export function planRecovery(
 function endOf(move: Recovered, server: LostServer | undefined, now: Date): Recovered | undefined {
   if (server === undefined) return { ...move, state: 'gone', endedAt: now }
   if (server.isBusy || server.vmState === 'building') return undefined
-  // The gateway that asks for it has not done so yet, or has ended before it did.
-  const isLate = now.getTime() - (move.startedAt?.getTime() ?? 0) > STARTS_WITHIN_MS
-  if (server.cellId === null && move.state === 'starting' && !isLate) return undefined
   if (server.cellId === null) return afterFailure(move, server.fault ?? NOT_BUILT, 1, now)
   if (server.vmState === 'error')
     return { ...move, state: 'gone', reason: 'It is in ERROR; its fault says why.', endedAt: now }

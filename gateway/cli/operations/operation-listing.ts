@@ -46,7 +46,6 @@ type ServerMove = components['schemas']['ServerMove']
 
 const MOVE_EMPHASES: Readonly<Record<ServerMove['state'], Emphasis>> = {
   waiting: 'warning',
-  starting: 'warning',
   moving: 'warning',
   moved: 'success',
   gone: 'muted',

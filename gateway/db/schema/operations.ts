@@ -101,7 +101,7 @@ export const drainMoves = mysqlTable(
   {
     operationId: uuid('operation_id').notNull(),
     serverId: uuid('server_id').notNull(),
-    /** waiting, starting, moving, moved, gone. */
+    /** waiting, moving, moved, gone; starting, of a gateway of the last release, counts as moving. */
     state: token('state', 8).notNull(),
     /** live, cold, cell, offload, evacuate; of a recovery snapshot, image; null: none was possible yet. */
     method: token('method', 8),

@@ -1,5 +1,6 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import type { FirstTransaction } from '#common/saga/execution.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
@@ -8,7 +9,6 @@ import { type RequestContext, requesterOf } from '../../request-context.ts'
 import { actOnServerSaga } from '../../sagas/act-on-server.ts'
 import { placedServer } from '../boot/placed-server.ts'
 import { untilFree } from '../boot/until-free.ts'
-import type { ServerRecord } from '../list/server-record.ts'
 import { refuseAction } from './refuse-action.ts'
 import { type ServerAct, storedAct } from './server-act.ts'
 
@@ -23,20 +23,19 @@ const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelv
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
  * state that forbids it, or while another request changes the server; `unavailable` while its cell is unreachable;
- * `unsupported` for what its host cannot do; and what `check` throws of a server that may be acted on.
+ * `unsupported` for what its host cannot do; and what `around` throws, which commits together with the beginning of the act.
  */
 export async function actOnServer(
   compute: Compute,
   context: RequestContext,
   id: string,
   act: ServerAct,
-  check: (server: ServerRecord) => void = () => {},
+  around: FirstTransaction = {},
 ): Promise<void> {
   const action = act.name
-  const { server, cell } = await placedServer(compute, context, id, (record) => {
-    refuseAction(record, context, action)
-    check(record)
-  })
+  const { server, cell } = await placedServer(compute, context, id, (record) =>
+    refuseAction(record, context, action),
+  )
   // An act that may interrupt others begins once its cell knows of them: in Nova, the client of such a reboot is never
   // told to try again.
   if (SERVER_ACTIONS[action].over !== undefined) await untilFree(compute, server.id, WAIT_MS)
@@ -51,6 +50,7 @@ export async function actOnServer(
       ...requesterOf(context, server),
     },
     work: context,
+    ...around,
   })
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return

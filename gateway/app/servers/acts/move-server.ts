@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import type { FirstTransaction } from '#common/saga/execution.ts'
 import { findHost, type HostRecord, hostsNamed } from '../../../db/host-list.ts'
 import type { Compute } from '../../compute.ts'
 import { isHostUp } from '../../hosts/host-state.ts'
@@ -19,6 +20,7 @@ export async function migrateServer(
   context: RequestContext,
   id: string,
   host: string | null,
+  around: FirstTransaction = {},
 ): Promise<void> {
   const server = await readyServer(compute, context, id, 'migrate')
   if (host !== null) {
@@ -26,7 +28,7 @@ export async function migrateServer(
     if (server.host === host)
       throw new Failure('invalid', 'Cannot migrate to the host where the server exists.')
   }
-  await move(compute, context, server, { name: 'migrate', host, isAwaited: false })
+  await move(compute, context, server, { name: 'migrate', host, isAwaited: false }, { around })
 }
 
 /** As `migrateServer`, while the guest runs. Until 2.33 (`isAwaited`) what the scheduler refuses is `invalid` here. */
@@ -35,12 +37,13 @@ export async function liveMigrateServer(
   context: RequestContext,
   id: string,
   { host, isAwaited }: { readonly host: string | null; readonly isAwaited: boolean },
+  around: FirstTransaction = {},
 ): Promise<void> {
   const server = await readyServer(compute, context, id, 'live-migrate')
   if (host !== null) await getHost(compute, host)
   if (isAwaited && host !== null && server.host === host)
     throw new Failure('invalid', `Unable to migrate instance (${id}) to current host (${host}).`)
-  await move(compute, context, server, { name: 'live-migrate', host, isAwaited })
+  await move(compute, context, server, { name: 'live-migrate', host, isAwaited }, { around })
 }
 
 export interface Evacuation {
@@ -61,6 +64,7 @@ export async function evacuateServer(
   context: RequestContext,
   id: string,
   { host, password, staysOff }: Evacuation,
+  around: FirstTransaction = {},
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   if (host !== null && (await hostsNamed(compute.db, host)).length === 0)
@@ -72,7 +76,7 @@ export async function evacuateServer(
   if (own !== undefined && isHostUp(own, compute.cells))
     throw new Failure('invalid', `Compute service of ${server.host} is still in use.`)
   const asked = { name: 'evacuate', host, isAwaited: false, staysOff } as const
-  await move(compute, context, server, asked, password)
+  await move(compute, context, server, asked, { password, around })
 }
 
 /** State and lock are looked at before hosts, as in Nova. */
@@ -103,10 +107,10 @@ async function move(
     readonly isAwaited: boolean
     readonly staysOff?: boolean
   },
-  password: string | null = null,
+  { password = null, around }: { password?: string | null; around: FirstTransaction },
 ): Promise<void> {
   const migrationId = newId<string>()
   const sealedPassword =
     password === null ? null : compute.secrets.seal(password, sealingPurpose(id, 'password'))
-  await actOnServer(compute, context, id, { ...asked, migrationId, flavor, sealedPassword })
+  await actOnServer(compute, context, id, { ...asked, migrationId, flavor, sealedPassword }, around)
 }

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { FirstTransaction } from '#common/saga/execution.ts'
 import { markBuildPending } from '../../../db/pending-mappings.ts'
 import { type RequestSpec, replaceRequestSpec } from '../../../db/request-specs.ts'
 import { queueActions } from '../../../db/server-actions.ts'
@@ -30,13 +31,15 @@ function isMoving(serverId: string): string {
 /**
  * Afterwards a server that is in no cell is being built in one, with the ports and the quota it has; where none fits it is in
  * ERROR again, and says why. A host that was insisted on was one of the cell it lost. Throws `conflict` where another
- * request changes it, or a move that brings its volumes, `unavailable` when every cell is unreachable.
+ * request changes it, or a move that brings its volumes, `unavailable` when every cell is unreachable, and what `after`
+ * throws, which commits together with the beginning.
  */
 export async function rebuildUnplaced(
   compute: Compute,
   context: RequestContext,
   server: ServerRecord,
   { spec, shown, savedDisk, ...sealed }: UnplacedRebuild,
+  around: Pick<FirstTransaction, 'after'> = {},
 ): Promise<void> {
   const { id: serverId, attempt } = server
   refuseAllUnreachable(compute.cells.cells())
@@ -63,5 +66,6 @@ export async function rebuildUnplaced(
       const who = { requestId: context.requestId, ...requesterOf(context, server) }
       queueActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
     },
+    ...around,
   })
 }
