@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { cellMappings } from './schema/cells.ts'
@@ -42,7 +42,6 @@ export interface ListedReplica {
 }
 
 const now = sql`now(3)`
-const ERROR_MAX = 255
 const PURGE = sqlStatement(sql`
   delete from server_protections
     where not exists (select 1 from instance_mappings m where m.server_id = server_protections.server_id)
@@ -101,47 +100,6 @@ export async function listProtections(
     .orderBy(asc(serverProtections.serverId))
     .limit(max)
   return rows.map(listed)
-}
-
-/** Those whose next backup is due, the longest due first. */
-export async function dueProtections(
-  db: Executor,
-  max: number,
-): Promise<readonly ServerProtection[]> {
-  return db.orm
-    .select()
-    .from(serverProtections)
-    .where(lte(serverProtections.nextAt, now))
-    .orderBy(asc(serverProtections.nextAt))
-    .limit(max)
-}
-
-/** Makes one gateway the one that makes the backup which was due: true for it alone. The next one is due after the schedule's time. */
-export async function takeDue(
-  db: Executor,
-  { serverId, nextAt, everyS }: ServerProtection,
-): Promise<boolean> {
-  const [result] = await db.orm
-    .update(serverProtections)
-    .set({ nextAt: sql`now(3) + interval ${everyS} second` })
-    .where(and(eq(serverProtections.serverId, serverId), eq(serverProtections.nextAt, nextAt)))
-  return result.affectedRows === 1
-}
-
-/** Notes how a try went: the image that is being filled, or why there is none and after how many seconds to try again. */
-export async function noteBackup(
-  db: Executor,
-  serverId: string,
-  outcome: { readonly imageId: string } | { readonly error: string; readonly againS: number },
-): Promise<void> {
-  const set =
-    'imageId' in outcome
-      ? { lastAt: now, lastImageId: outcome.imageId, lastError: null }
-      : {
-          lastError: outcome.error.slice(0, ERROR_MAX),
-          nextAt: sql`now(3) + interval ${outcome.againS} second`,
-        }
-  await db.orm.update(serverProtections).set(set).where(eq(serverProtections.serverId, serverId))
 }
 
 /** Removes at most `max` schedules of servers that are gone. */

@@ -44,6 +44,7 @@ export const TAKEN_S = 60
 const REMOVE = sqlStatement(sql`
   delete from server_replicas
     where server_id = ${sql.placeholder('serverId')} and cell_id = ${sql.placeholder('cellId')}
+      and image_id <=> ${sql.placeholder('imageId')} and last_error <=> ${sql.placeholder('lastError')}
       and not exists (select 1 from server_protections p
         join server_index s on s.server_id = p.server_id and s.deleted_at is null
         where p.server_id = server_replicas.server_id and p.to_cell_id = server_replicas.cell_id)`)
@@ -105,14 +106,18 @@ export async function takeReplica(
   return result.affectedRows === 1
 }
 
-/** Afterwards it is known how the try went; the next is later, unless somebody wants one since this one was taken. */
+/**
+ * Afterwards it is known how the try went; the next is later, unless somebody wants one since this one was taken. What another
+ * gateway has noted since this one took it stays, and the cell, which may have heard this one last, is asked again soon.
+ */
 export async function noteReplica(
   db: Executor,
-  { serverId, cellId }: ServerReplica,
+  { serverId, cellId, ...seen }: ServerReplica,
   { image, error, againS }: ReplicaNote,
 ): Promise<void> {
-  const { nextAt } = serverReplicas
-  await db.orm
+  const { nextAt, imageId, lastError } = serverReplicas
+  const isAsSeen = sql`${imageId} <=> ${seen.imageId} and ${lastError} <=> ${seen.lastError}`
+  const [result] = await db.orm
     .update(serverReplicas)
     .set({
       imageId: image?.id ?? null,
@@ -120,15 +125,16 @@ export async function noteReplica(
       lastError: error === null ? null : error.slice(0, ERROR_MAX),
       nextAt: sql`if(${nextAt} > now(3), now(3) + interval ${againS} second, ${nextAt})`,
     })
-    .where(isReplica(serverId, cellId))
+    .where(and(isReplica(serverId, cellId), isAsSeen))
+  if (result.affectedRows !== 1) await hastenReplicas(db, serverId)
 }
 
 /** Afterwards the cell is known to keep nothing for the server, unless the server has been protected at it again. */
 export async function removeReplica(
   db: Executor,
-  { serverId, cellId }: ServerReplica,
+  { serverId, cellId, imageId, lastError }: ServerReplica,
 ): Promise<void> {
-  await db.run(REMOVE, { serverId, cellId })
+  await db.run(REMOVE, { serverId, cellId, imageId, lastError })
 }
 
 /** The cell that keeps an image of the server; null: none does, or it is not to. */

@@ -142,6 +142,27 @@ test('a backup that is filled while the cell fetches the one before is due at on
   expect(await due()).not.toContain(serverId)
 })
 
+test('what another gateway has noted since one took it stays, and the cell is asked again', async () => {
+  const first = await backUp(new Date(1_000))
+  let second = ''
+  let isLate = true
+  answer = async () => {
+    if (isLate) {
+      // This one is late: meanwhile another takes it, and has the newest kept.
+      isLate = false
+      second = await backUp(new Date(2_000))
+      await step()
+    }
+    return { state: 'cached', fetchedBytes: 8 }
+  }
+
+  expect(await step()).toEqual({ imageId: second, lastError: null })
+
+  expect(second).not.toBe(first)
+  const due = async () => (await dueReplicas(db, 1_000)).map((each) => each.serverId)
+  await expect.poll(due).toContain(serverId)
+})
+
 test('a cell that refuses says why', async () => {
   await backUp()
   answer = () => {

@@ -1,13 +1,15 @@
 import type { Executor } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
-import { findImage } from '../../db/images.ts'
 import {
+  AGAIN_MAX_S,
+  deferBackup,
   dueProtections,
-  noteBackup,
-  removeProtection,
-  type ServerProtection,
+  endProtection,
+  type TakenBackup,
   takeDue,
-} from '../../db/server-protections.ts'
+} from '../../db/due-backups.ts'
+import { findImage } from '../../db/images.ts'
+import { type ServerProtection } from '../../db/server-protections.ts'
 import type { Compute } from '../compute.ts'
 import { operatorOf } from '../operations/operator-of.ts'
 import { backUpServer } from '../servers/acts/save-server.ts'
@@ -17,8 +19,8 @@ const EVERY_MS = 5_000
 const BATCH = 100
 /** Most of the time is waited for cells. */
 const PARALLEL = 10
-/** A server that cannot be saved now is tried again no later. */
-const AGAIN_MAX_S = 300
+/** A gateway that has just started has heard no cell yet. */
+const UNREACHABLE_S = 30
 /** By which its rotation knows the backups. */
 const BACKUP_TYPE = 'protection'
 
@@ -35,25 +37,32 @@ export function backUpServers(compute: Compute): RowReconciler<ServerProtection>
   }
 }
 
-async function backUp(compute: Compute, protection: ServerProtection): Promise<void> {
+async function backUp(compute: Compute, due: ServerProtection): Promise<void> {
   const { db, clock } = compute
-  const { serverId, keep, everyS, lastImageId } = protection
-  if (!(await takeDue(db, protection))) return
+  const taken = await takeDue(db, due)
+  if (taken === undefined) return
+  const { serverId, keep, lastImageId } = taken
   const name = `backup ${new Date(clock.now()).toISOString()}`
   const since = (await isWhole(db, lastImageId)) ? lastImageId : null
   const request = { name, metadata: {}, type: BACKUP_TYPE, rotation: keep, since }
   try {
-    const imageId = await backUpServer(compute, operatorOf(protection), serverId, request)
-    await noteBackup(db, serverId, { imageId })
+    const scheduled = takenBackup(taken)
+    await backUpServer(compute, operatorOf(taken), serverId, { ...request, scheduled })
   } catch (error) {
     if (!isFailure(error)) throw error
-    if (error.kind === 'not-found') await removeProtection(db, serverId)
-    else
-      await noteBackup(db, serverId, {
-        error: error.message,
-        againS: Math.min(everyS, AGAIN_MAX_S),
-      })
+    const { kind, message } = error
+    const againS = kind === 'unavailable' ? UNREACHABLE_S : AGAIN_MAX_S
+    if (kind === 'not-found') await endProtection(db, taken)
+    else await deferBackup(db, taken, { error: message, againS })
   }
+}
+
+function takenBackup({ nextAt, lastAt, lastImageId }: ServerProtection): TakenBackup {
+  const former =
+    lastAt === null || lastImageId === null
+      ? null
+      : { imageId: lastImageId, atMs: lastAt.getTime() }
+  return { dueAgainMs: nextAt.getTime(), former }
 }
 
 /** True for a backup that is there: the next may be made of it. */

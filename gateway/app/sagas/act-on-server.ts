@@ -57,7 +57,7 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
   },
   undo: async (tx, { deps, params, sagaId, work }) => {
     const planned = plannedOf(params)
-    if (planned !== undefined) await withdrawPlan(tx, deps, planned)
+    if (planned !== undefined) await withdrawPlan(tx, deps, planned, sagaId)
     queueServerRelease(tx, params.serverId, sagaId)
     queueActions(tx, [recordOf(params, work.requestId, 'Error')])
   },

@@ -1,7 +1,9 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId, InstanceId } from '#common/ids.ts'
+import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
+import { readFailure } from '#common/saga/log.ts'
 import type { Act, SavingAct } from '#openapi/wire/act.ts'
+import { beginBackup, giveUpBackup, type TakenBackup } from '../../db/due-backups.ts'
 import { COPY_OF_MOVE } from '../../db/parts-of-moves.ts'
 import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
@@ -12,6 +14,7 @@ import { reserveResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import { currentSpec } from '../servers/boot/current-spec.ts'
 import { changeableProperties } from '../servers/boot/requested-properties.ts'
+import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import { withVolumesOfNow } from '../volumes/build-volumes.ts'
 import { refuseElsewhere } from '../volumes/carried.ts'
 import { beginReimage, withdrawReimage } from '../volumes/reimage-root.ts'
@@ -34,7 +37,10 @@ export async function reservePlan(
   { images, placementPolicies }: ComputeDeps,
   { serverId, cellId, projectId, plan }: PlannedAct,
 ): Promise<void> {
-  if (plan.kind === 'save') await images.reserve(tx, plan.order)
+  if (plan.kind === 'save') {
+    if (plan.scheduled !== undefined) await beginScheduled(tx, serverId, plan.order, plan.scheduled)
+    await images.reserve(tx, plan.order)
+  }
   const grow = (flavorId: string | null, charge: () => Promise<void>) =>
     chargeWithinLimits(tx, placementPolicies, { serverId, cellId, projectId, flavorId }, charge)
   if (plan.kind === 'resize')
@@ -44,13 +50,35 @@ export async function reservePlan(
   if (plan.kind === 'rebuild' && plan.reimages !== undefined) await beginReimage(tx, plan.reimages)
 }
 
-/** Afterwards nothing is reserved any more: the cell has refused. */
+/** So a schedule knows of each backup that has begun, whatever becomes of the gateway. */
+async function beginScheduled(
+  tx: Tx,
+  serverId: string,
+  { imageId }: SnapshotOrder,
+  scheduled: TakenBackup,
+): Promise<void> {
+  if (!(await beginBackup(tx, serverId, imageId, scheduled)))
+    throw new Failure(
+      'conflict',
+      `The backup of instance ${serverId} is not due any more: its schedule has changed, or another gateway makes it.`,
+    )
+}
+
+/** Afterwards nothing is reserved any more: the cell has refused, as the saga says. */
 export async function withdrawPlan(
   tx: Tx,
   { images }: ComputeDeps,
   { serverId, plan }: PlannedAct,
+  sagaId: SagaId,
 ): Promise<void> {
-  if (plan.kind === 'save') await images.withdraw(tx, plan.order.imageId)
+  if (plan.kind === 'save') {
+    const { imageId } = plan.order
+    await images.withdraw(tx, imageId)
+    if (plan.scheduled !== undefined) {
+      const why = (await readFailure(tx, sagaId))?.message ?? 'The backup did not begin.'
+      await giveUpBackup(tx, serverId, imageId, plan.scheduled, why)
+    }
+  }
   if (plan.kind === 'resize') await settleResize(tx, serverId, plan.previous)
   if (plan.kind === 'restore') await softDeleteUncharged(tx, serverId)
   if (plan.kind === 'rebuild' && plan.reimages !== undefined)

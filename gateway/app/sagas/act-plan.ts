@@ -1,6 +1,7 @@
 import type { VolumeId } from '#common/ids.ts'
 import type { SavingAct } from '#openapi/wire/act.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { TakenBackup } from '../../db/due-backups.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
 import type { SnapshotOrder } from '../servers/boot/server-images.ts'
 import type { ServerRecord } from '../servers/list/server-record.ts'
@@ -41,7 +42,12 @@ export type Reimage = {
 
 /** All parameters of an act besides its name. They are stored in a saga's row, so secrets among them are sealed. */
 export type ActPlan =
-  | { readonly kind: 'save'; readonly order: SnapshotOrder }
+  | {
+      readonly kind: 'save'
+      readonly order: SnapshotOrder
+      /** Of a backup that a schedule has made due. */
+      readonly scheduled?: TakenBackup
+    }
   | {
       readonly kind: 'rebuild'
       readonly spec: BuildSpec

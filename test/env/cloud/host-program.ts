@@ -48,6 +48,7 @@ export async function hostProgram(
         images,
         createDriver: (environment) => {
           const driver = createFakeDriver(environment, fakeSettings(config.driverSettings))
+          options.onDriver?.(driver)
           onStart(driver)
           return Promise.resolve(driver)
         },

@@ -1,3 +1,4 @@
+import type { FakeDriver } from '#drivers/fake/driver.ts'
 import type { TestServices } from '../services.ts'
 
 /** The size and the settings of a test's cloud. */
@@ -10,6 +11,8 @@ export interface CloudOptions {
   readonly driver?: Readonly<Record<string, string>>
   /** More of them, by the name of the host. */
   readonly driverOf?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** Called with each host's driver when it starts, which may get further parts. */
+  readonly onDriver?: (driver: FakeDriver) => void
   /** More settings of every gateway, and of every cell process. */
   readonly gateway?: Readonly<Record<string, string>>
   readonly cell?: Readonly<Record<string, string>>

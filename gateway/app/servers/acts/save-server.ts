@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { SavingAct } from '#openapi/wire/act.ts'
+import type { TakenBackup } from '../../../db/due-backups.ts'
 import { COPY_OF_MOVE } from '../../../db/parts-of-moves.ts'
 import { findRequestSpec } from '../../../db/request-specs.ts'
 import type { Compute } from '../../compute.ts'
@@ -27,6 +28,8 @@ export interface BackupRequest extends ImageRequest {
   readonly rotation: number
   /** The backup before, in a row of backups that carry only changes; null: the first; absent: it is in no row. */
   readonly since?: string | null
+  /** Of one that a schedule has made due: the schedule knows it from its first commit on. */
+  readonly scheduled?: TakenBackup
 }
 
 /** Properties that tell of the image itself, and would not be true of a copy (Nova: `non_inheritable_image_properties`). */
@@ -67,11 +70,12 @@ export function backUpServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { type, rotation, since, ...request }: BackupRequest,
+  { type, rotation, since, scheduled, ...request }: BackupRequest,
 ): Promise<string> {
   const backup = {
     ...({ purpose: 'backup', backupType: type, backupsKept: rotation } as const),
     ...(since !== undefined && { backupSince: since }),
+    ...(scheduled !== undefined && { scheduled }),
   }
   return save(compute, context, id, 'create-backup', { ...request, ...backup })
 }
@@ -120,6 +124,7 @@ interface Wanted
   readonly imageId?: string
   readonly backupType?: string
   readonly backupsKept?: number
+  readonly scheduled?: TakenBackup
 }
 
 async function save(
@@ -134,7 +139,9 @@ async function save(
   const owner = context.projectId ?? server.projectId
   await limitMetadata(compute.db, { projectId: owner, userId: context.userId }, wanted.metadata)
   const order = await orderOf(compute, context, server, { ...wanted, owner })
-  await actOnServer(compute, context, id, { name: action, plan: { kind: 'save', order } })
+  const { scheduled } = wanted
+  const plan = { kind: 'save', order, ...(scheduled !== undefined && { scheduled }) } as const
+  await actOnServer(compute, context, id, { name: action, plan })
   return order.imageId
 }
 
