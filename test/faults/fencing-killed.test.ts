@@ -117,7 +117,9 @@ describe('a host with a fence device', () => {
     TEST_MS,
   )
 
-  test.each(deathsAt([{ name: FENCED, count: 1 }]))(
+  test.each<DeathAt>(
+    isFullRun ? deathsAt([{ name: FENCED, count: 1 }]) : [{ name: FENCED, nth: 1, when: 'after' }],
+  )(
     'is fenced by the other process of the cell when one is killed $when that commit',
     async (death) => {
       expect(await trial(failing, ofCell, death)).toBe(true)
@@ -128,7 +130,7 @@ describe('a host with a fence device', () => {
 })
 
 /** So many trials at a time, in a cell each: most of their time is the minute in which a host stops its guests. */
-const CELLS = isFullRun ? 4 : 1
+const CELLS = 4
 const OF_SELF_FENCING = deathsAt([
   { name: LEFT_ALONE, count: 1 },
   { name: FENCED, count: 1 },
@@ -141,7 +143,7 @@ function batches(deaths: readonly DeathAt[]): readonly (readonly DeathAt[])[] {
   return starts.map((start) => deaths.slice(start, start + CELLS))
 }
 
-describe('hosts that stop their guests by themselves', () => {
+describe.skipIf(!isFullRun)('hosts that stop their guests by themselves', () => {
   let cloud: Cloud
   let hosts: readonly { readonly failing: FailingHost; readonly commits: WatchedCommits }[]
 
@@ -157,13 +159,7 @@ describe('hosts that stop their guests by themselves', () => {
   })
   afterAll(() => cloud?.[Symbol.asyncDispose]())
 
-  test.each(
-    batches(
-      isFullRun
-        ? deathsAt([{ name: LEFT_ALONE, count: 1 }])
-        : [{ name: LEFT_ALONE, nth: 1, when: 'after' }],
-    ).map((deaths) => ({ deaths })),
-  )(
+  test.each(batches(deathsAt([{ name: LEFT_ALONE, count: 1 }])).map((deaths) => ({ deaths })))(
     'keep their servers where they are heard again, when the process of their cell dies that has left them alone',
     async ({ deaths }) => {
       await Promise.all(
@@ -180,7 +176,7 @@ describe('hosts that stop their guests by themselves', () => {
     TEST_MS,
   )
 
-  test.runIf(isFullRun).each(
+  test.each(
     batches(OF_SELF_FENCING).map((deaths) => ({
       deaths,
       when: deaths.map(({ name, nth, when }) => `${when} commit ${nth} of ${name}`).join(', '),

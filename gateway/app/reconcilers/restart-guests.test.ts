@@ -63,7 +63,8 @@ async function crashed(refusals: number): Promise<string> {
   return id
 }
 
-const untilStarts = (count: number) => waitFor(`${count} starts`, () => starts.size >= count, LIMIT_MS)
+const untilStarts = (count: number) =>
+  waitFor(`${count} starts`, () => starts.size >= count, LIMIT_MS)
 
 test('a start that the cell refuses is tried again after a pause', async () => {
   const id = await crashed(1)
