@@ -174,6 +174,8 @@ export interface DiskImage extends AsyncDisposable {
   readonly diskFormat: 'qcow2' | 'raw' | 'docker'
   readonly sizeBytes: number
   content(): AsyncIterable<Uint8Array>
+  /** Afterwards the content is the file `to`, which nothing of the driver changes or removes. Absent: the content is in no file of the host. */
+  moveTo?(to: string): Promise<void>
 }
 
 export interface Rebuild {

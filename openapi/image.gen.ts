@@ -196,6 +196,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/internal/images/{image_id}/kept": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether a host is to go on keeping the content of an image, for the holder of a ticket with which it was to be filled, also of one that has expired. */
+        readonly get: operations["showKeptImage"];
+        readonly put?: never;
+        /** Has the content of a server's image stay at the host that saved it, where gateways read it. */
+        readonly post: operations["keepImageWithTicket"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/images/{image_id}/stage": {
         readonly parameters: {
             readonly query?: never;
@@ -675,6 +695,28 @@ export interface components {
         /** @enum {string} */
         readonly Visibility: "public" | "private" | "shared" | "community";
         readonly Tags: readonly string[];
+        readonly KeptImage: {
+            /** @description The image has the content that the host keeps. */
+            readonly kept: boolean;
+            /** @description It has it since this request. */
+            readonly filled: boolean;
+        };
+        readonly NewKeptImage: {
+            /** Format: uuid */
+            readonly host_id: string;
+            /** @enum {string} */
+            readonly disk_format: "qcow2" | "raw" | "docker";
+            /**
+             * Format: uuid
+             * @description The image since which the content has the changes of the disk; null: it is the whole disk.
+             */
+            readonly changes_of: string | null;
+            /** @description Bytes of the content. */
+            readonly size: number;
+            readonly md5: string;
+            readonly sha256: string;
+            readonly sha512: string;
+        };
         /** @description Any further key is a property of the image. */
         readonly NewImage: {
             /** Format: uuid */
@@ -1075,6 +1117,8 @@ export type DiskFormat = components['schemas']['DiskFormat'];
 export type ContainerFormat = components['schemas']['ContainerFormat'];
 export type Visibility = components['schemas']['Visibility'];
 export type Tags = components['schemas']['Tags'];
+export type KeptImage = components['schemas']['KeptImage'];
+export type NewKeptImage = components['schemas']['NewKeptImage'];
 export type NewImage = components['schemas']['NewImage'];
 export type Image = components['schemas']['Image'];
 export type Patch = components['schemas']['Patch'];
@@ -1583,6 +1627,68 @@ export interface operations {
             readonly 413: components["responses"]["Fault"];
             readonly 415: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showKeptImage: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The id of the host. */
+                readonly host: string;
+            };
+            readonly header: {
+                readonly "X-Weir-Image-Ticket": string;
+            };
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether the host keeps it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["KeptImage"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly keepImageWithTicket: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                readonly "X-Weir-Image-Ticket": string;
+            };
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewKeptImage"];
+            };
+        };
+        readonly responses: {
+            /** @description Whether the host keeps it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["KeptImage"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
         };
     };
     readonly stageImage: {

@@ -20,6 +20,7 @@ import { Attempts } from './guests/attempts.ts'
 import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
 import { resumeGuests } from './guests/resume-guests.ts'
+import { KeptDisks } from './kept-disks.ts'
 import { MetadataService } from './metadata/metadata-service.ts'
 import { MetadataStore } from './metadata/metadata-store.ts'
 import { Reporter } from './reporter.ts'
@@ -104,6 +105,7 @@ export async function startCompute(
     host: hostOf(config),
     driver,
     images: parts.images,
+    keptDisks: keptDisks(config, parts.images, log),
     attempts,
     fence,
     workQueue,
@@ -135,7 +137,7 @@ export async function startCompute(
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
-  keepGuestsRunning(owned, compute, reporter)
+  startReconcilers(owned, compute, reporter)
   const running = owned.move()
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
   return {
@@ -154,13 +156,22 @@ function openAttempts({ stateDirectory }: ComputeConfig): Promise<Attempts> {
   })
 }
 
-/** Afterwards guests that wait for room in their stores go on when there is some, if the driver tells them. */
-function keepGuestsRunning(
-  owned: AsyncDisposableStack,
-  compute: Compute,
-  reporter: Reporter,
-): void {
+function keptDisks(
+  { stateDirectory, hostId }: ComputeConfig,
+  images: ImageFiller,
+  log: Logger,
+): KeptDisks {
+  const folder = join(stateDirectory, 'kept-disks')
+  return new KeptDisks({ folder, hostId, images, log, clock: systemClock })
+}
+
+/**
+ * Afterwards disks go that no image has any more, and guests that wait for room in their stores go on when there is some, if
+ * the driver tells them.
+ */
+function startReconcilers(owned: AsyncDisposableStack, compute: Compute, reporter: Reporter): void {
   const { log, driver } = compute
+  owned.use(new RunningReconciler(compute.keptDisks.reconciler(), systemClock, log))
   if (driver.ioErrors === undefined) return
   const reconciler = resumeGuests(driver.ioErrors, log, () => reporter.report())
   owned.use(new RunningReconciler(reconciler, systemClock, log))

@@ -10,11 +10,12 @@ import { waitFor } from '#common/wait-for.ts'
 import type { InstanceReport } from '#drivers/driver.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
-import type { Compute } from './compute.ts'
+import type { Compute, ImageFiller } from './compute.ts'
 import { Fence } from './fence.ts'
 import { Attempts } from './guests/attempts.ts'
 import { InstanceWorkQueue } from './guests/instance-work-queue.ts'
 import { OperationMemory } from './guests/operation-memory.ts'
+import { KeptDisks } from './kept-disks.ts'
 import { Reporter } from './reporter.ts'
 
 const WAIT_MS = 30_000
@@ -59,11 +60,17 @@ async function withSilentBackend(
     change = listener
     return driver.watch(listener)
   }
+  const hostId = newId<HostId>()
+  const images: ImageFiller = {
+    fill: () => Promise.resolve(true),
+    keep: () => Promise.resolve({ isKept: true, isFilled: true }),
+    isKept: () => Promise.resolve(true),
+  }
   const compute: Compute = {
     attempts,
     fence,
     host: {
-      id: newId<HostId>(),
+      id: hostId,
       cellId: newId<CellId>(),
       address: '127.0.0.1',
       name: 'host',
@@ -71,7 +78,10 @@ async function withSilentBackend(
       offer: {},
     },
     driver: { ...driver, watch, inventory: gone, list: gone },
-    images: { fill: () => Promise.resolve(true) },
+    images,
+    keptDisks: new KeptDisks({
+      ...{ folder: join(stateDirectory, 'kept-disks'), hostId, images, log, clock: systemClock },
+    }),
     workQueue,
     metadata: undefined,
     log,

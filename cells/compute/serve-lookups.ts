@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageId, InstanceId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { GuestTopology } from '#drivers/topology.ts'
+import { MOVE_BYTES_MAX } from '#openapi/wire/host.ts'
 import { LOOKUP_OPERATIONS, type WireTopology } from '#openapi/wire/lookup.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
@@ -11,7 +12,7 @@ import { serveDirectly } from './serve-directly.ts'
 
 /** Answers gateways on what this host alone knows, until disposed. */
 export function serveLookups(compute: Compute, nats: NatsConnection): readonly AsyncDisposable[] {
-  const { driver } = compute
+  const { driver, keptDisks } = compute
   const fetches = new ImageFetches(compute)
   return serveDirectly(compute, nats, LOOKUP_OPERATIONS, {
     'image-find': async ({ imageId, sha256 }, signal) => {
@@ -21,6 +22,10 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
     'image-fetch': async ({ image }, signal) => ({
       state: await fetches.ask({ ...image, id: image.id as ImageId }, signal),
     }),
+    'kept-disk-read': async ({ imageId, offset, maxBytes }) => {
+      const bytes = await keptDisks.read(imageId, offset, Math.min(maxBytes, MOVE_BYTES_MAX))
+      return { bytes: Buffer.from(bytes).toString('base64') }
+    },
     'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
     'cells-below': async (asked, signal) => {
       const found = await driverPart(driver, 'below').cells(asked, signal)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type HostId, newId } from '#common/ids.ts'
 import type { DiskImage } from '#drivers/driver.ts'
 import { TestImages } from '#drivers/testing/test-images.ts'
 import { ImageClient } from './image-client.ts'
@@ -188,6 +189,65 @@ describe('a gateway that sends its reader to the store', () => {
 
     expect(await read()).toBe(CONTENT)
     expect(servicesAsked()).toEqual([0, 1, 0])
+  })
+})
+
+describe('keeping the content of an image', () => {
+  const target = { imageId: '5a3e0b7e-1111-4222-8333-444455556666', ticket: 'v1.fill' }
+  const hostId = newId<HostId>()
+  const digests = { md5: 'a', sha256: 'b', sha512: 'c' }
+  const saved = { hostId, diskFormat: 'qcow2', sizeBytes: 10, ...digests } as const
+  const keep = () =>
+    client.keep({ ...target, changesOf: 'copy' }, saved, AbortSignal.timeout(5_000))
+  const isKept = () => client.isKept(target, hostId, AbortSignal.timeout(5_000))
+  const saying =
+    (body: object, taken: string[] = []): Answer =>
+    (request, response) => {
+      request.on('data', (chunk: Buffer) => taken.push(String(chunk)))
+      request.on('end', () => response.writeHead(200).end(JSON.stringify(body)))
+    }
+  const kept = { kept: true, filled: true }
+
+  test('a gateway is told where the content is, and what it is', async () => {
+    const taken: string[] = []
+    answers = [saying(kept, taken), silent]
+
+    expect(await keep()).toEqual({ isKept: true, isFilled: true })
+
+    expect(JSON.parse(taken.join(''))).toEqual({
+      ...{ host_id: hostId, disk_format: 'qcow2', changes_of: 'copy', size: 10, ...digests },
+    })
+    const [{ request } = { request: undefined }] = asked
+    expect(request?.method).toBe('POST')
+    expect(request?.url).toBe(`/image/internal/images/${target.imageId}/kept`)
+    expect(request?.headers).toMatchObject({ 'x-weir-image-ticket': 'v1.fill' })
+  })
+
+  test.each([
+    [400, 'invalid'],
+    [404, 'not-found'],
+    [409, 'conflict'],
+  ])('status %d says at once that the content is to be sent (%s)', async (code, kind) => {
+    answers = [status(code), saying(kept)]
+
+    await expect(keep()).rejects.toMatchObject({ kind })
+    expect(servicesAsked()).toEqual([0])
+  })
+
+  test('the next gateway is asked where one breaks off, whose refusal then says nothing of the first', async () => {
+    answers = [dead, saying(kept)]
+    expect(await keep()).toEqual({ isKept: true, isFilled: true })
+
+    answers = [status(409), dead]
+    await expect(keep()).rejects.toMatchObject({ kind: 'unavailable' })
+  })
+
+  test('any gateway says whether the content is to stay', async () => {
+    answers = [status(404), saying({ kept: false, filled: false })]
+    expect(await isKept()).toBe(false)
+
+    answers = [status(404), dead]
+    await expect(isKept()).rejects.toMatchObject({ kind: expect.any(String) })
   })
 })
 

@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream'
 import { Agent, request } from 'undici'
 import { type Clock, systemClock } from '#common/clock.ts'
-import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
+import { isFailure } from '#common/errors.ts'
 import { withoutTrailing } from '#common/without-trailing.ts'
 import type { DiskImage, ImageFile, ImageSource } from '#drivers/driver.ts'
+import type { KeptAnswer, SavedDisk } from '../compute/compute.ts'
 import { CachePlace } from './cache-place.ts'
 import { download } from './download.ts'
 import { fileUrl, GatewayPlace } from './gateway-place.ts'
 import { inOrder } from './image-caches.ts'
 import { type ImagePlace, unavailable } from './image-place.ts'
+import { isKeptAt, keepAt, refusalOf, STORED_TIMEOUT_MS } from './kept-images.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 /** Before the first byte, and between two; a service that takes longer is given up for the next. */
 const RESPONSE_TIMEOUT_MS = 15_000
-/** A content is hashed as it comes, and is on disk before the answer. */
-const STORED_TIMEOUT_MS = 600_000
 const CONNECTIONS_MAX = 8
 const STORED = 204
 
@@ -25,6 +25,8 @@ export interface ImageTarget {
   readonly ticket: string
   /** The image whose changes the disk is; absent: the disk is whole. */
   readonly changesOf?: string
+  /** The host may keep the content, and gateways read it there. */
+  readonly mayKeep?: true
 }
 
 export interface ImageClientOptions {
@@ -105,6 +107,43 @@ export class ImageClient implements ImageSource, AsyncDisposable {
     throw isFailure(last) ? last : unavailable({ id: target.imageId }, last)
   }
 
+  /** As `ImageFiller.keep`; where one of the gateways does not answer, it may do what was asked later. */
+  async keep(target: ImageTarget, saved: SavedDisk, signal: AbortSignal): Promise<KeptAnswer> {
+    let unanswered: unknown
+    for (const url of this.#inOrder(this.#urls)) {
+      try {
+        const answer = await keepAt(this.#agent, url, target, saved, signal)
+        this.#first = this.#urls.indexOf(url)
+        return answer
+      } catch (error) {
+        signal.throwIfAborted()
+        const isRefused = isFailure(error) && error.kind !== 'unavailable'
+        if (isRefused && unanswered === undefined) throw error
+        if (isRefused) break
+        unanswered = error
+      }
+    }
+    throw unavailable({ id: target.imageId }, unanswered)
+  }
+
+  /** As `ImageFiller.isKept`. */
+  async isKept(
+    target: Pick<ImageTarget, 'imageId' | 'ticket'>,
+    hostId: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let last: unknown = new Error('no image service is set')
+    for (const url of this.#inOrder(this.#urls)) {
+      try {
+        return await isKeptAt(this.#agent, url, target, hostId, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        last = error
+      }
+    }
+    throw isFailure(last) ? last : unavailable({ id: target.imageId }, last)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy()
   }
@@ -143,20 +182,4 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   #inOrder<T>(all: readonly T[]): readonly T[] {
     return [...all.slice(this.#first), ...all.slice(0, this.#first)]
   }
-}
-
-/** The failure for a content that the service did not accept. */
-function refusalOf(imageId: string, status: number, text: string): Failure {
-  const detail = `the image service answered ${status}: ${text.slice(0, DETAIL_MAX)}`
-  const kind = KIND_OF_REFUSAL[status] ?? 'unavailable'
-  return new Failure(kind, `Image ${imageId} could not be filled.`, { detail })
-}
-
-const DETAIL_MAX = 200
-const KIND_OF_REFUSAL: Readonly<Record<number, ErrorKind>> = {
-  400: 'invalid',
-  401: 'unauthenticated',
-  403: 'over-quota',
-  404: 'not-found',
-  413: 'too-large',
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { makeDurable } from '#common/make-durable.ts'
 import type { ContentStore } from '#gateway/app/images/store/content-store.ts'
 import { knownContents } from '#gateway/db/image-contents.ts'
 import { type BackedUp, writeBackup } from './backup-file.ts'
@@ -12,7 +13,6 @@ import {
   type BackupSet,
   IMAGES,
   MANIFEST,
-  makeDurable,
   newManifest,
   PART,
   setName,

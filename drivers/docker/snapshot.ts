@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { diskFile } from '../disk-file.ts'
 import type { DiskImage } from '../driver.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { getContainer } from './containers/container.ts'
@@ -35,12 +36,7 @@ async function take(host: DockerHost, id: InstanceId, signal: AbortSignal): Prom
     await host.engine.call('POST', '/commit', { query, body: {}, signal })
     const archive = await host.engine.open('GET', `/images/${name}/get`, { signal })
     await pipeline(archive, createWriteStream(path, { mode: 0o600 }), { signal })
-    return {
-      diskFormat: 'docker',
-      sizeBytes: (await stat(path)).size,
-      content: () => createReadStream(path),
-      [Symbol.asyncDispose]: () => rm(path, { force: true }),
-    }
+    return await diskFile(path, 'docker')
   } catch (error) {
     await rm(path, { force: true })
     throw error

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import type { DiskImage } from '../driver.ts'
 
 const SECTOR = 512
@@ -12,6 +13,7 @@ export function simulatedDisk(text: string): DiskImage {
     async *content() {
       yield disk
     },
+    moveTo: (to) => writeFile(to, disk),
     [Symbol.asyncDispose]: async () => {},
   }
 }

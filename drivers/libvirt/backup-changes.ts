@@ -1,8 +1,8 @@
-import { createReadStream } from 'node:fs'
-import { rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { InstanceId } from '#common/ids.ts'
 import type { BackupChanges, SavedBackup } from '../backup-changes.ts'
 import { copyChanges } from '../copy-changes.ts'
+import { diskFile } from '../disk-file.ts'
 import type { DiskImage } from '../driver.ts'
 import { addBitmap, bitmapsOf, removeBacking, removeBitmap } from '../qemu-img.ts'
 import { backUp } from './back-up.ts'
@@ -101,12 +101,7 @@ async function takeChanges(
       // libvirt puts them on top of the disk itself.
       await removeBacking(path, signal)
     }
-    return {
-      diskFormat: 'qcow2',
-      sizeBytes: (await stat(path)).size,
-      content: () => createReadStream(path),
-      [Symbol.asyncDispose]: remove,
-    }
+    return await diskFile(path, 'qcow2')
   } catch (error) {
     await remove()
     throw error

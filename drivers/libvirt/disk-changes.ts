@@ -1,8 +1,8 @@
-import { createReadStream } from 'node:fs'
-import { rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { copyChanges } from '../copy-changes.ts'
+import { diskFile } from '../disk-file.ts'
 import type { DiskImage } from '../driver.ts'
 import { bitmapsOf, removeBitmap } from '../qemu-img.ts'
 import type { DiskChanges } from '../snapshot.ts'
@@ -67,12 +67,7 @@ async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Pro
   await remove()
   try {
     await copyChanges(rootDisk, BITMAP, changes, signal)
-    return {
-      diskFormat: 'qcow2',
-      sizeBytes: (await stat(changes)).size,
-      content: () => createReadStream(changes),
-      [Symbol.asyncDispose]: remove,
-    }
+    return await diskFile(changes, 'qcow2')
   } catch (error) {
     await remove()
     throw error

@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
-import { rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { InstanceId } from '#common/ids.ts'
+import { diskFile } from '../disk-file.ts'
 import type { DiskImage } from '../driver.ts'
 import { copyWhole } from '../qemu-img.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -38,12 +38,7 @@ export async function takeSnapshot(
     if (isOff) await copyWhole(rootDisk, snapshot, signal)
     else
       await backUp(host, domain, { target: ROOT_TARGET, format: 'qcow2', path: snapshot }, signal)
-    return {
-      diskFormat: 'qcow2',
-      sizeBytes: (await stat(snapshot)).size,
-      content: () => createReadStream(snapshot),
-      [Symbol.asyncDispose]: remove,
-    }
+    return await diskFile(snapshot, 'qcow2')
   } catch (error) {
     await remove()
     throw error

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { Task } from '#common/states/instance-states.ts'
@@ -81,6 +81,15 @@ export interface FilledSnapshot {
 
 const PARTS_OF_ACTS: readonly SnapshotPurpose[] = ['shelve', 'move', 'move-copy']
 
+/** True for the image that a server is shelved or moved in, or is to be. */
+export async function isPartOfAct(db: Executor, imageId: string): Promise<boolean> {
+  const rows = await db.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(and(eq(images.id, imageId), inArray(images.snapshotFor, [...PARTS_OF_ACTS])))
+  return rows.length > 0
+}
+
 /** Frees a full image of its server or volume, unless that is shelved in it. */
 export async function freeSnapshot(db: Executor, imageId: string): Promise<FilledSnapshot> {
   const [row] = await db.orm
@@ -97,7 +106,7 @@ export async function freeSnapshot(db: Executor, imageId: string): Promise<Fille
   return { kept: row?.kept ?? null, isPartOfAct }
 }
 
-/** By server: the newest full snapshot or backup of it that its own project has, and that was made since it was last rebuilt. Reads no more images than it has to. */
+/** By server: the newest full snapshot or backup of it that its own project and the gateways' store have, and that was made since it was last rebuilt. Reads no more images than it has to. */
 export async function newestSnapshots(
   db: Executor,
   servers: readonly { readonly id: string; readonly projectId: string }[],
@@ -113,6 +122,7 @@ export async function newestSnapshots(
         eq(images.instanceUuid, serverId),
         eq(images.owner, projectId),
         eq(images.status, 'active'),
+        isNull(images.hostId),
         sql`not ${isPartOfMove}`,
         inArray(property('instance_uuid'), [serverId]),
         inArray(property('image_type'), ['snapshot', 'backup']),

@@ -57,6 +57,7 @@ export async function finishUpload(
     .update(images)
     .set({
       ...content,
+      hostId: content.hostId ?? null,
       status: upload.to,
       uploadId: null,
       uploadExpiresAt: null,
@@ -115,6 +116,7 @@ function queuedAgain(now: Date) {
     md5: null,
     sha256: null,
     sha512: null,
+    hostId: null,
     updatedAt: now,
     revision,
   }

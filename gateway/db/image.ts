@@ -8,6 +8,8 @@ export interface ImageContent {
   readonly md5: string
   readonly sha256: string
   readonly sha512: string
+  /** The host that keeps it, where gateways read it; absent: their store has it. */
+  readonly hostId?: string
 }
 
 /** The properties that users set, at creation and later. */

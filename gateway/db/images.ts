@@ -160,8 +160,9 @@ function isUsable(status: string): boolean {
 }
 
 function contentOf(row: Row): ImageContent | null {
-  const { sizeBytes, virtualSizeBytes, md5, sha256, sha512 } = row
+  const { sizeBytes, virtualSizeBytes, md5, sha256, sha512, hostId } = row
   if (sha256 === null || sha512 === null || md5 === null) return null
   if (sizeBytes === null || virtualSizeBytes === null) return null
-  return { sizeBytes, virtualSizeBytes, md5, sha256, sha512 }
+  const content = { sizeBytes, virtualSizeBytes, md5, sha256, sha512 }
+  return hostId === null ? content : { ...content, hostId }
 }

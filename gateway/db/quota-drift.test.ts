@@ -135,19 +135,20 @@ test('a count beside a charge that has not committed leaves it its share', async
   expect(await usedPorts(projectId)).toBe(0)
 })
 
-test('images of a content are counted again, also where the count is lost', async () => {
-  const [few, lost, none] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [
+test('images of a content are counted again, also where the count is lost, but for those that hosts keep', async () => {
+  const [few, lost, none, kept] = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(64)) as [
+    string,
     string,
     string,
     string,
   ]
-  for (const sha256 of [few, few, lost])
+  for (const sha256 of [few, few, lost, kept])
     await db.orm.insert(images).values({
       id: newId(),
       status: 'active',
       visibility: 'private',
       owner: 'project',
-      sha256,
+      ...{ sha256, hostId: sha256 === kept ? newId() : null },
       minDiskGb: 0,
       minRamMb: 0,
       isProtected: false,

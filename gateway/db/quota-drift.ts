@@ -111,7 +111,10 @@ const LEDGERS: readonly Ledger[] = [
     used: 'image_count',
     hasResources: false,
     counted: {
-      image: { ...rowsOf('images', 'content_sha256'), where: 'content_sha256 is not null' },
+      image: {
+        ...rowsOf('images', 'content_sha256'),
+        where: 'content_sha256 is not null and content_host is null',
+      },
     },
   },
 ]

@@ -26,7 +26,12 @@ const PLAIN_ACTS = [
 export type PlainAct = (typeof PLAIN_ACTS)[number]
 
 /** The image that a guest's disk is saved in, and the proof that it may be filled. */
-export const ImageTarget = Type.Object({ imageId: Uuid, ticket: Type.String() })
+export const ImageTarget = Type.Object({
+  imageId: Uuid,
+  ticket: Type.String(),
+  /** The host may keep the content, and gateways read it there; absent: it sends the content. */
+  mayKeep: Type.Optional(Type.Literal(true)),
+})
 
 /** Acts that save a guest's disk; `shelve` stops the guest before. */
 export type SavingAct = 'create-image' | 'create-backup' | 'shelve'

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ImageFile } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { MOVE_BYTES_REQUEST_MAX, MoveBytes } from './volume-copy.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -56,6 +57,15 @@ export const LOOKUP_OPERATIONS = {
   'image-fetch': {
     ask: Type.Object({ image: ImageFile }),
     answer: Type.Object({ state: OneOf(['there', 'fetching', 'failed']) }),
+  },
+  /** The next bytes of the content of an image that the host keeps, as many as one answer can have. */
+  'kept-disk-read': {
+    ask: Type.Object({
+      imageId: Uuid,
+      offset: Type.Integer({ minimum: 0 }),
+      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_REQUEST_MAX }),
+    }),
+    answer: Type.Object({ bytes: MoveBytes }),
   },
   'clouds-below': {
     ask: Type.Object({ via: Via }),

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { DiskImage, Driver, FlavorSpec, InstanceSpec } from '#drivers/driver.ts'
@@ -68,6 +71,30 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       await using disk = await driver.snapshot!.take(id, signal())
 
       expect(await contentOf(disk)).toHaveLength(disk.sizeBytes)
+    })
+
+    test('the content of a snapshot can move to a file, which neither its end nor another snapshot changes', async ({
+      skip,
+    }) => {
+      const { id } = await spawnNew()
+      const disk = await driver.snapshot!.take(id, signal())
+      if (disk.moveTo === undefined) {
+        await disk[Symbol.asyncDispose]()
+        return skip()
+      }
+      const folder = await mkdtemp(join(tmpdir(), 'snapshot-'))
+      const file = join(folder, 'disk')
+      try {
+        const content = await contentOf(disk)
+
+        await disk.moveTo(file)
+
+        await disk[Symbol.asyncDispose]()
+        await using _another = await driver.snapshot!.take(id, signal())
+        expect(await readFile(file)).toEqual(content)
+      } finally {
+        await rm(folder, { recursive: true })
+      }
     })
 
     test.each([true, false])('a rebuild that ends with power %s may be repeated', async (runs) => {

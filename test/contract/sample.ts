@@ -16,6 +16,7 @@ const TEXTS = [
   `U${'A'.repeat(55)}`,
   'CUSTOM_SAMPLE',
   '5a3e0b7e-1111-4222-8333-444455556666',
+  ...[32, 64, 128].map((length) => '0'.repeat(length)),
 ]
 
 const FORMATS: Readonly<Record<string, string>> = {

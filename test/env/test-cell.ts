@@ -150,6 +150,8 @@ export class TestCell implements AsyncDisposable {
         for await (const chunk of disk.content()) filled.push(`${imageId} ${chunk.length}`)
         return true
       },
+      keep: () => Promise.reject(new Failure('not-found', 'Gateways read nothing of this host.')),
+      isKept: () => Promise.resolve(false),
     }
     const parts = { createDriver: () => Promise.resolve(driver), images }
     const compute = this.#owned.use(await startCompute(config, parts))

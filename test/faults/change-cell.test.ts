@@ -12,6 +12,7 @@ import { operationIds } from '#gateway/app/sagas/build-rounds.ts'
 import { type ChangeCellParams, changeCellSaga } from '#gateway/app/sagas/change-cell.ts'
 import { startServers } from '#gateway/app/servers/boot/start-servers.ts'
 import { queueHeldStatus } from '#gateway/db/held-volumes.ts'
+import { applyHostViews } from '#gateway/db/host-index.ts'
 import { unneededSnapshots } from '#gateway/db/image-snapshots.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
 import { findRequestSpec } from '#gateway/db/request-specs.ts'
@@ -25,6 +26,7 @@ import {
 } from '#gateway/db/volume-attachments.ts'
 import { findVolume, insertVolume } from '#gateway/db/volumes.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
+import { sampleHost } from '../env/sample-host.ts'
 import type { ScriptedCell } from '../env/scripted-cell.ts'
 
 // A server that changes cells is in one of them at any moment, whatever fails and whenever its gateway dies.
@@ -33,12 +35,15 @@ const log = createLogger('trial', 'silent')
 let env: CoreEnv
 let core: RunningCompute
 let north: ScriptedCell
+/** The host that keeps the disks. */
+const keeper = sampleHost('keeper')
 let south: ScriptedCell
 
 beforeAll(async () => {
   env = await CoreEnv.open('change_cell', ['north', 'south'])
   core = await env.core()
   ;[north, south] = env.cells as [ScriptedCell, ScriptedCell]
+  await env.db.transaction((tx) => applyHostViews(tx, north.id, [keeper]))
 })
 beforeEach(() => {
   for (const cell of env.cells) cell.decide = () => 'accepted'
@@ -53,7 +58,7 @@ interface Offloaded {
   readonly imageId: string
 }
 
-/** A server of the northern cell that is on none of its hosts, with its disk in an image. */
+/** A server of the northern cell that is on none of its hosts, with its disk in an image that one of them keeps. */
 async function offloaded(): Promise<Offloaded> {
   const order = orderFor(north)
   const { id: serverId } = order.servers[0]!.row
@@ -69,7 +74,7 @@ async function offloaded(): Promise<Offloaded> {
   await env.db.orm.insert(images).values({
     ...{ id: imageId, name: 'saved', status: 'active', visibility: 'private', owner: 'p' },
     ...{ diskFormat: 'qcow2', containerFormat: 'bare', sizeBytes: 1, virtualSizeBytes: 1 },
-    ...digests,
+    ...{ ...digests, hostId: keeper.hostId },
     ...{ minDiskGb: 0, minRamMb: 0, isProtected: false, isHidden: false },
     properties: { hypervisor_type: 'fake' },
     ...{
@@ -225,6 +230,26 @@ test('a server whose cell is lost while it is offloaded goes to the other one wi
   await expect
     .poll(() => findServerMove(env.db, id), { timeout: 30_000 })
     .toMatchObject({ state: 'failed', message: expect.stringContaining('was lost before') })
+})
+
+test('a server goes to the other cell with a disk that the store has, and stays where the host has left that had saved it', async () => {
+  const keptBy = async ({ imageId }: Offloaded, hostId: string | null) => {
+    await env.db.orm.update(images).set({ hostId }).where(eq(images.id, imageId))
+  }
+  const start = ({ params }: Offloaded) =>
+    core.sagas.start(changeCellSaga, { subject: params.serverId, params, work: work() })
+  const stored = await offloaded()
+  await keptBy(stored, null)
+  await start(stored)
+  await expectIn(south, stored, 2)
+
+  const lost = await offloaded()
+  await keptBy(lost, newId())
+  await expect(start(lost)).rejects.toMatchObject({
+    kind: 'not-found',
+    message: expect.stringContaining('is lost: host'),
+  })
+  await expectStillOffloaded(lost)
 })
 
 test('a server whose image is gone, or that is not offloaded any more, does not leave its cell', async () => {

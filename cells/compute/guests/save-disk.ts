@@ -1,14 +1,16 @@
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import type { DiskImage } from '#drivers/driver.ts'
 import type { ImageTarget } from '../../images/image-client.ts'
 import type { Compute } from '../compute.ts'
 import { driverPart } from '../driver-part.ts'
+import type { MovableDisk } from '../kept-disks.ts'
 
 const CLEAN_UP_MS = 10_000
 
 export interface Shelving {
   /** Absent: the guest starts from a volume. */
-  readonly target?: Pick<ImageTarget, 'imageId' | 'ticket'>
+  readonly target?: Omit<ImageTarget, 'changesOf'>
   /** The image since which changes have been noted. */
   readonly changesOf?: string
   readonly graceMs: number
@@ -50,13 +52,29 @@ export async function offload(
 
 /** Afterwards the image holds the guest's root disk, as it was at one moment. */
 export async function saveDisk(
-  { driver, images }: Compute,
+  compute: Compute,
   id: InstanceId,
   target: ImageTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  await using disk = await driverPart(driver, 'snapshot').take(id, signal)
-  await images.fill(target, disk, signal)
+  await using disk = await driverPart(compute.driver, 'snapshot').take(id, signal)
+  await fill(compute, target, disk, signal)
+}
+
+/** As `ImageFiller.fill`: the content stays here where it may and can. */
+function fill(
+  { images, keptDisks }: Compute,
+  target: ImageTarget,
+  disk: DiskImage,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return target.mayKeep === true && isMovable(disk)
+    ? keptDisks.fill(target, disk, signal)
+    : images.fill(target, disk, signal)
+}
+
+function isMovable(disk: DiskImage): disk is MovableDisk {
+  return disk.moveTo !== undefined
 }
 
 /**
@@ -64,16 +82,16 @@ export async function saveDisk(
  * its content before: a repeat that has lost the first answer would note from a later moment on.
  */
 export async function saveAndNote(
-  { driver, images }: Compute,
+  compute: Compute,
   id: InstanceId,
   target: ImageTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const changes = driverPart(driver, 'diskChanges')
+  const changes = driverPart(compute.driver, 'diskChanges')
   let isFilled: boolean
   try {
     await using disk = await changes.begin(id, signal)
-    isFilled = await images.fill(target, disk, signal)
+    isFilled = await fill(compute, target, disk, signal)
   } catch (error) {
     // The next beginning forgets it otherwise.
     await changes.forget(id, AbortSignal.timeout(CLEAN_UP_MS)).catch(() => undefined)
@@ -89,11 +107,10 @@ async function saveChanges(
   target: ImageTarget & { readonly changesOf: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver, images } = compute
   const { changesOf: _, ...whole } = target
   try {
-    await using disk = await driverPart(driver, 'diskChanges').take(id, signal)
-    await images.fill(target, disk, signal)
+    await using disk = await driverPart(compute.driver, 'diskChanges').take(id, signal)
+    await fill(compute, target, disk, signal)
   } catch (error) {
     // Such as after a rebuild, a live migration or a loss of power.
     if (!isFailure(error, 'conflict') && !isFailure(error, 'unsupported')) throw error

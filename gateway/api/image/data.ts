@@ -1,6 +1,7 @@
 import type { operations } from '#openapi/image.gen.ts'
 import { fillSnapshot } from '../../app/images/fill-snapshot.ts'
-import type { Images } from '../../app/images/images.ts'
+import type { HostReader } from '../../app/images/host-content.ts'
+import { keepSnapshot, keepsSnapshot } from '../../app/images/keep-snapshot.ts'
 import {
   contentByTicket,
   directUrl,
@@ -12,7 +13,7 @@ import type { ImageContent } from '../../db/image.ts'
 import { byteRange } from '../../http/byte-range.ts'
 import { isNoneMatch } from '../../http/entity-tag.ts'
 import { octetStream } from '../../http/octet-stream.ts'
-import type { Answer, Handler, RawRequest } from '../../http/operation.ts'
+import type { Answer, Call, Handler } from '../../http/operation.ts'
 
 /** GET /internal/images/{image_id}/file */
 export const downloadImageWithTicket: Handler<operations['downloadImageWithTicket']> = async (
@@ -25,7 +26,7 @@ export const downloadImageWithTicket: Handler<operations['downloadImageWithTicke
     const url = await directUrl(app.images, content)
     if (url !== undefined) return { status: 307, headers: { Location: url } }
   }
-  return contentAnswer(app.images, content, raw)
+  return contentAnswer(call, content)
 }
 
 /** GET /v2/images/{image_id}/file */
@@ -35,7 +36,7 @@ export const downloadImage: Handler<operations['downloadImage']> = async (call) 
   if (content === null) return { status: 204 }
   if (!isNoneMatch(raw.header('if-none-match'), contentTag(content)))
     return { status: 304, headers: { ETag: contentTag(content) } }
-  return contentAnswer(app.images, content, raw)
+  return contentAnswer(call, content)
 }
 
 /** PUT /internal/images/{image_id}/file */
@@ -51,6 +52,25 @@ export const uploadImageWithTicket: Handler<operations['uploadImageWithTicket']>
   return { status: 204, headers: isFilled ? { 'X-Weir-Image-Filled': 'yes' } : {} }
 }
 
+/** POST /internal/images/{image_id}/kept */
+export const keepImageWithTicket: Handler<operations['keepImageWithTicket']> = async (call) => {
+  const { app, body, params, raw } = call
+  const { isKept, isFilled } = await keepSnapshot(app.images, hostReader(call), {
+    ...{ imageId: params.image_id, ticket: raw.header('x-weir-image-ticket') ?? '' },
+    ...{ hostId: body.host_id, diskFormat: body.disk_format, changesOf: body.changes_of },
+    ...{ sizeBytes: body.size, md5: body.md5, sha256: body.sha256, sha512: body.sha512 },
+  })
+  return { body: { kept: isKept, filled: isFilled } }
+}
+
+/** GET /internal/images/{image_id}/kept */
+export const showKeptImage: Handler<operations['showKeptImage']> = async (call) => {
+  const { app, params, query, raw } = call
+  const ticket = raw.header('x-weir-image-ticket') ?? ''
+  const asked = { imageId: params.image_id, ticket, hostId: query.host }
+  return { body: { kept: await keepsSnapshot(app.images, asked), filled: false } }
+}
+
 /** PUT /v2/images/{image_id}/file */
 export const uploadImage: Handler<operations['uploadImage']> = async (call) => {
   const { app, context, params, raw } = call
@@ -61,15 +81,22 @@ export const uploadImage: Handler<operations['uploadImage']> = async (call) => {
 
 /** The bytes, or the range of them that the request names. */
 async function contentAnswer(
-  images: Images,
+  call: Pick<Call, 'app' | 'context' | 'raw'> & { readonly params: { readonly image_id: string } },
   content: ImageContent,
-  raw: RawRequest,
 ): Promise<Pick<Answer, 'status' | 'stream' | 'headers'>> {
+  const { app, params, raw } = call
   const headers = contentHeaders(content)
   const part = byteRange(raw.header('range'), content.sizeBytes)
-  const stream = await openStream(images, content, part)
+  const kept = { imageId: params.image_id, content }
+  const stream = await openStream(app.images, hostReader(call), kept, part)
   if (part === undefined) return { stream, headers }
   return { status: 206, stream, headers: { ...headers, ...partHeaders(content, part) } }
+}
+
+/** What reads contents that hosts keep, for this request. */
+function hostReader({ app, context }: Pick<Call, 'app' | 'context'>): HostReader {
+  const { db, cells, askHost, clock } = app.compute
+  return { db, cells, askHost, clock, work: context }
 }
 
 /** Headers of a download, as Glance sends them: the MD5 in hexadecimal. */

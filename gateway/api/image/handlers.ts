@@ -3,6 +3,8 @@ import type { HandlerTable } from '../../http/operation.ts'
 import {
   downloadImage,
   downloadImageWithTicket,
+  keepImageWithTicket,
+  showKeptImage,
   uploadImage,
   uploadImageWithTicket,
 } from './data.ts'
@@ -48,6 +50,7 @@ export const imageHandlers: HandlerTable<operations> = {
   downloadImage,
   downloadImageWithTicket,
   importImage,
+  keepImageWithTicket,
   listImageMembers,
   listImages,
   listTasks,
@@ -60,6 +63,7 @@ export const imageHandlers: HandlerTable<operations> = {
   showImageMember,
   showImageUsage,
   showImportInfo,
+  showKeptImage,
   showSchema,
   showStoresInfo,
   showTask,

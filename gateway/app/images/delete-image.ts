@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { Requester } from '../requester.ts'
 import { collectContent } from './collect-content.ts'
 import type { Images } from './images.ts'
-import { removeImageRow } from './remove-image.ts'
+import { removeImageRow, storedDigest } from './remove-image.ts'
 import { ownImage } from './visible-image.ts'
 
 /** Afterwards the image is gone, and its bytes too when no other image has the same. */
@@ -11,6 +11,6 @@ export async function deleteImage(images: Images, requester: Requester, id: stri
   if (image.isProtected)
     throw new Failure('forbidden', `Image ${id} is protected and cannot be deleted.`)
   await images.db.transaction((tx) => removeImageRow(tx, image))
-  const content = image.content ?? image.staged
-  if (content !== null) await collectContent(images, content.sha256)
+  const sha256 = storedDigest(image)
+  if (sha256 !== undefined) await collectContent(images, sha256)
 }

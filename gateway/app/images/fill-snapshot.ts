@@ -30,27 +30,44 @@ export interface SnapshotContent extends ContentUpload {
 export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<boolean> {
   const { imageId, ticket, changesOf } = given
   checkTicket(images.ticketKey, { use: 'fill', ticket, imageId, nowMs: images.clock.now() })
-  const formats = savedFormats(given.diskFormat)
-  if (formats === undefined)
-    throw new Failure('invalid', `The disk format '${given.diskFormat}' is not known.`)
+  const format = savedFormat(given.diskFormat)
   const image = await findImage(images.db, imageId)
   if (image === undefined) throw noSuchImage(imageId)
   const isFilled = image.status !== 'active'
   if (isFilled && changesOf !== null && (await isBackup(images.db, imageId))) {
     await fillFromChanges(images, image, { ...given, changesOf })
   } else if (isFilled) {
-    if (changesOf !== null && changesOf !== image.changesOf)
-      throw new Failure('invalid', `Image ${imageId} is not for the changes of image ${changesOf}.`)
-    const { diskFormat, containerFormat } = formats
-    await formatSnapshot(images.db, imageId, {
-      diskFormat: changesOf === null ? diskFormat : changedFormat(diskFormat),
-      containerFormat,
-      changesOf,
-    })
-    await fillWith(images, image, given, diskFormat)
+    await nameFormats(images, image, { ...format, changesOf })
+    await fillWith(images, image, given, format.diskFormat)
   }
   await settle(images, image)
   return isFilled
+}
+
+/** The formats of an image in which a host has saved a disk so. Throws `invalid`. */
+export function savedFormat(diskFormat: string): SavedFormats {
+  const formats = savedFormats(diskFormat)
+  if (formats === undefined)
+    throw new Failure('invalid', `The disk format '${diskFormat}' is not known.`)
+  return formats
+}
+
+type SavedFormats = NonNullable<ReturnType<typeof savedFormats>>
+
+/** Afterwards the image has the formats of what its host has saved. Throws `invalid` for changes that were not requested. */
+export async function nameFormats(
+  { db }: Images,
+  image: Image,
+  saved: SavedFormats & { readonly changesOf: string | null },
+): Promise<void> {
+  const { diskFormat, containerFormat, changesOf } = saved
+  if (changesOf !== null && changesOf !== image.changesOf)
+    throw new Failure('invalid', `Image ${image.id} is not for the changes of image ${changesOf}.`)
+  await formatSnapshot(db, image.id, {
+    diskFormat: changesOf === null ? diskFormat : changedFormat(diskFormat),
+    containerFormat,
+    changesOf,
+  })
 }
 
 /** A repeated request may fill it again. */

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { findImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
+import { type HostReader, hostContent } from './host-content.ts'
 import type { Images } from './images.ts'
 import type { Part } from './store/content-store.ts'
 import { checkTicket } from './ticket.ts'
@@ -37,17 +38,21 @@ const DIRECT_S = 900
 /** Where the holder of a ticket reads the content from the store itself; undefined where that is not allowed. */
 export function directUrl(
   { store }: Images,
-  { sha256 }: ImageContent,
+  { sha256, hostId }: ImageContent,
 ): Promise<string | undefined> {
-  return store.directUrl(sha256, DIRECT_S)
+  return hostId === undefined ? store.directUrl(sha256, DIRECT_S) : Promise.resolve(undefined)
 }
 
-/** The bytes of a content, or a part of them. Throws `unavailable` when the store does not have it whole. */
+/** The bytes of the content of an image, or a part of them. Throws `unavailable` when the store does not have it whole. */
 export async function openStream(
   images: Images,
-  content: ImageContent,
+  reader: HostReader,
+  { imageId, content }: { readonly imageId: string; readonly content: ImageContent },
   part?: Part,
 ): Promise<ReadableStream<Uint8Array>> {
+  const { hostId } = content
+  if (hostId !== undefined)
+    return ReadableStream.from(hostContent(reader, { ...content, imageId, hostId }, part))
   const { stream, sizeBytes } = await images.store.read(content.sha256, part)
   if (sizeBytes === content.sizeBytes) return stream
   await stream.cancel()

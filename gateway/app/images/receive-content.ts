@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { type Clock, WOKEN } from '#common/clock.ts'
+import { ContentDigests } from '#common/content-digests.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
@@ -33,7 +33,7 @@ export interface Receipt {
 export async function receiveContent(incoming: Incoming, receipt: Receipt): Promise<ImageContent> {
   const { declaredBytes, format, sizeMaxBytes, clock } = receipt
   refuseAbove(sizeMaxBytes, declaredBytes ?? 0)
-  const digests = new Digests()
+  const digests = new ContentDigests()
   const sampler = new ContentSampler()
   let sizeBytes = 0
   let renewedAt = clock.elapsed()
@@ -95,24 +95,4 @@ function refuseSlow({ bytesPerSecondMin }: Receipt, bytes: number, ms: number): 
 export function refuseAbove(sizeMaxBytes: number, sizeBytes: number): void {
   if (sizeBytes > sizeMaxBytes)
     throw new Failure('too-large', `Image size limit of ${sizeMaxBytes} bytes exceeded.`)
-}
-
-class Digests {
-  readonly #md5 = createHash('md5')
-  readonly #sha256 = createHash('sha256')
-  readonly #sha512 = createHash('sha512')
-
-  update(chunk: Uint8Array): void {
-    this.#md5.update(chunk)
-    this.#sha256.update(chunk)
-    this.#sha512.update(chunk)
-  }
-
-  digests(): Pick<ImageContent, 'md5' | 'sha256' | 'sha512'> {
-    return {
-      md5: this.#md5.digest('hex'),
-      sha256: this.#sha256.digest('hex'),
-      sha512: this.#sha512.digest('hex'),
-    }
-  }
 }

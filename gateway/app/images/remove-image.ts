@@ -16,13 +16,19 @@ export async function removeImage(images: Images, id: string): Promise<void> {
     if (isFailure(error, 'conflict')) return
     throw error
   }
-  const content = image.content ?? image.staged
-  if (content !== null) await collectContent(images, content.sha256)
+  const sha256 = storedDigest(image)
+  if (sha256 !== undefined) await collectContent(images, sha256)
+}
+
+/** The content of the image that its deletion leaves to be collected; undefined: none, or a host has it, which removes it by itself. */
+export function storedDigest({ content, staged }: Image): string | undefined {
+  const found = content ?? staged
+  return found === null || found.hostId !== undefined ? undefined : found.sha256
 }
 
 /** Afterwards the image is gone, and its content waits for collection if no other image has it. */
 export async function removeImageRow(tx: Tx, image: Image): Promise<void> {
-  const content = image.content ?? image.staged
   await deleteImageRow(tx, image)
-  if (content !== null) discountContent(tx, content.sha256)
+  const sha256 = storedDigest(image)
+  if (sha256 !== undefined) discountContent(tx, sha256)
 }

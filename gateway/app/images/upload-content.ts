@@ -20,7 +20,7 @@ import type { Incoming } from './store/content-store.ts'
 import { ownImage } from './visible-image.ts'
 
 /** An upload not renewed for this long is dead: its process is gone. */
-const LEASE_MS = 120_000
+export const LEASE_MS = 120_000
 
 export interface ContentUpload {
   readonly imageId: string

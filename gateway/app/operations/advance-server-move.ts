@@ -95,8 +95,8 @@ async function refused(
   if (move.step === 'forgetting' && kind !== 'conflict')
     await end(compute, move, move.isCancelled ? 'cancelled' : 'failed', move.failure)
   if (move.step === 'carrying') await turnBack(compute, move, message)
-  // In no cell, and in no image either.
-  if (move.step === 'changing' && kind === 'not-found') await end(compute, move, 'failed', message)
+  // In no image that can be read any more.
+  if (move.step === 'changing' && kind === 'not-found') return end(compute, move, 'failed', message)
   const server = await findMovedServer(db, move.subjectId)
   if (move.step === 'changing' && server?.cellId === move.fromCellId)
     await beginMoveStep(db, move, { step: 'offloading', stepRequestId: newId(), failure: message })
@@ -130,12 +130,10 @@ const START: Readonly<Record<Begun, Start>> = {
   // `copySeen` asks for it, as long as the step is under way.
   fetching: () => Promise.resolve(),
   saving: (compute, context, { subjectId, copyImageId }) =>
-    shelveServer(
-      compute,
-      context,
-      subjectId,
-      copyImageId === null ? {} : { changesOf: copyImageId },
-    ),
+    shelveServer(compute, context, subjectId, {
+      isMoving: true,
+      ...(copyImageId !== null && { changesOf: copyImageId }),
+    }),
   offloading: (compute, context, { subjectId }) =>
     actOnServer(compute, context, subjectId, { name: 'shelve-offload' }),
   carrying: carryNext,

@@ -160,8 +160,9 @@ function replace(tx: Tx, request: RequestSpec): Promise<void> {
 export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {
-    const { imageId, purpose, changesOf, backupSince } = plan.order
-    const target = { imageId, ticket: deps.images.fillTicket(imageId, cellId) }
+    const { imageId, purpose, changesOf, backupSince, mayStayAtHost } = plan.order
+    const ticket = deps.images.fillTicket(imageId, cellId)
+    const target = { imageId, ticket, ...(mayStayAtHost && { mayKeep: true as const }) }
     if (planned.action === 'shelve')
       return { name: 'shelve', target, ...(changesOf !== undefined && { changesOf }) }
     const name = planned.action as Exclude<SavingAct, 'shelve'>

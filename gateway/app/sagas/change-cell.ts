@@ -6,12 +6,14 @@ import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { findServer } from '../../db/find-server.ts'
 import { keepForMove } from '../../db/image-snapshots.ts'
+import { findImage } from '../../db/images.ts'
 import { type InstanceMapping, lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { queueIndexReassignment } from '../../db/server-index.ts'
 import { queueTraces } from '../../db/traces.ts'
 import { choiceMeasure } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { isHostGone } from '../images/host-content.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/members.ts'
 import { findShelvedImage } from '../servers/acts/shelved-image.ts'
 import type { BuildSpec } from '../servers/boot/build-spec.ts'
@@ -51,7 +53,7 @@ const reassign: LocalStep<ComputeDeps, ChangeCellParams> = {
         'conflict',
         `Server ${serverId} cannot leave its cell: other servers of its affinity group are there.`,
       )
-    const savedDisk = await savedDiskOf(tx, params, spec)
+    const savedDisk = await savedDiskOf(tx, deps, params, spec)
     const leaving: BuildSpec = { ...spec, flavor, requestedHost: null, savedDisk }
     const next = await chooseCellFor(tx, deps, mapping, leaving, params.toCellId)
     // They went there before.
@@ -97,21 +99,46 @@ function changed(serverId: string): Failure {
 /** What the server is built from, and where it comes from. */
 async function savedDiskOf(
   tx: Tx,
+  deps: ComputeDeps,
   { serverId, fromCellId }: ChangeCellParams,
   { image: own, savedDisk, volumes = [] }: BuildSpec,
 ): Promise<NonNullable<BuildSpec['savedDisk']>> {
-  if (fromCellId === null && savedDisk !== undefined) return savedDisk
+  if (fromCellId === null && savedDisk !== undefined) {
+    await refuseLostDisk(tx, deps, serverId, savedDisk.image)
+    return savedDisk
+  }
   // The disk of some is a volume, which is there already.
   const isInVolume = volumes.some(({ isRoot }) => isRoot === true)
   const purpose = fromCellId === null ? 'move' : 'shelve'
   const image = isInVolume ? own : await findShelvedImage(tx, serverId, own, purpose)
-  if (image !== undefined) return { image, home: fromCellId }
+  if (image !== undefined) {
+    await refuseLostDisk(tx, deps, serverId, image)
+    return { image, home: fromCellId }
+  }
   if (fromCellId !== null)
     throw new Failure('conflict', `The image that server ${serverId} was saved in is gone.`)
   throw new Failure(
     'not-found',
     `The cell of server ${serverId} was lost before the disk was saved. Recover that cell, or rebuild the server.`,
   )
+}
+
+/** Throws `not-found` where the disk was lost with the host that had saved it. */
+async function refuseLostDisk(
+  tx: Tx,
+  { cells }: ComputeDeps,
+  serverId: string,
+  { id, changes }: BuildSpec['image'],
+): Promise<void> {
+  for (const imageId of [id, changes?.id]) {
+    const image = imageId === undefined ? undefined : await findImage(tx, imageId)
+    const hostId = image?.content?.hostId
+    if (hostId !== undefined && (await isHostGone({ db: tx, cells }, hostId)))
+      throw new Failure(
+        'not-found',
+        `The disk of server ${serverId} is lost: host ${hostId}, which had saved it, has left its cell, or the cell was lost. Recover that cell, or rebuild the server.`,
+      )
+  }
 }
 
 /** Throws `conflict`, with each filter's reason, where no cell can take the server. */

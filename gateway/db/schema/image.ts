@@ -53,6 +53,8 @@ export const images = mysqlTable(
     snapshotFor: token('snapshot_for', 16),
     /** The image since which the content has what a server has written; null: the content is a whole disk. */
     changesOf: uuid('changes_of'),
+    /** The host that keeps the content, where gateways read it; null: their store has it. */
+    hostId: uuid('content_host'),
     /** How many backups of its server and type are kept once this one is there. */
     backupsKept: int('backups_kept'),
     createdAt: time('created_at').notNull(),

@@ -23,7 +23,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [
     400,
     'without a parameter that must be there',
-    'placement listAllocationCandidates, placement listUsages, federation explainNetworkPath',
+    'placement listAllocationCandidates, placement listUsages, federation explainNetworkPath, image showKeptImage',
   ],
   [400, 'the volume is offered already', 'volume createTransfer, volume createOsVolumeTransfer'],
   [400, 'the name of a provider that there is not', 'volume createTypeEncryption'],
@@ -37,7 +37,11 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'no such way to log in, and not the old password',
     'identity createToken, identity changePassword, identity createEc2Token, identity createS3Token',
   ],
-  [401, 'only with a ticket', 'image downloadImageWithTicket, image uploadImageWithTicket'],
+  [
+    401,
+    'only with a ticket',
+    'image downloadImageWithTicket, image uploadImageWithTicket, image keepImageWithTicket',
+  ],
   [403, 'for oneself only', 'identity createApplicationCredential, identity createTrust'],
   [
     404,

@@ -83,12 +83,13 @@ export function backUpServer(
 /**
  * Afterwards the server's cell has accepted to stop it and to save its disk, from which it can be brought back, or only
  * what has changed since the image `changesOf`. One that starts from a volume has its disk there, and no image is made.
+ * `isMoving`: it is to go to another cell, so its host may keep what it has saved.
  */
 export async function shelveServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { changesOf }: { readonly changesOf?: string } = {},
+  { changesOf, isMoving }: { readonly changesOf?: string; readonly isMoving?: boolean } = {},
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   if (startsFromVolume(server)) {
@@ -99,6 +100,7 @@ export async function shelveServer(
   await save(compute, context, id, 'shelve', {
     ...wanted,
     ...(changesOf !== undefined && { changesOf }),
+    ...(isMoving === true && { mayStayAtHost: true }),
   })
 }
 
@@ -114,12 +116,12 @@ export async function copyServer(
 ): Promise<void> {
   const { name } = await showServer(compute.db, context, id)
   const wanted = { name: `${name}-moving`, metadata: {}, purpose: COPY_OF_MOVE, imageId } as const
-  await save(compute, context, id, 'create-image', wanted)
+  await save(compute, context, id, 'create-image', { ...wanted, mayStayAtHost: true })
 }
 
 interface Wanted
   extends ImageRequest,
-    Pick<SnapshotOrder, 'purpose' | 'changesOf' | 'backupSince'> {
+    Pick<SnapshotOrder, 'purpose' | 'changesOf' | 'backupSince' | 'mayStayAtHost'> {
   /** Absent: a new one. */
   readonly imageId?: string
   readonly backupType?: string
@@ -152,7 +154,8 @@ async function orderOf(
   server: ServerRecord,
   wanted: Wanted & { readonly owner: string },
 ): Promise<SnapshotOrder> {
-  const { purpose, name, metadata, backupType, backupsKept, owner, changesOf, backupSince } = wanted
+  const { purpose, name, metadata, backupType, backupsKept, owner } = wanted
+  const { changesOf, backupSince, mayStayAtHost } = wanted
   const request = await findRequestSpec(db, server.id)
   if (request === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
@@ -166,6 +169,7 @@ async function orderOf(
     purpose,
     ...(changesOf !== undefined && { changesOf }),
     ...(backupSince !== undefined && { backupSince }),
+    ...(mayStayAtHost && { mayStayAtHost }),
     backupsKept: backupsKept ?? null,
     owner,
     name,

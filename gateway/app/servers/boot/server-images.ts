@@ -17,6 +17,8 @@ export interface SnapshotOrder extends SnapshotMark {
   readonly isProtected?: boolean
   /** One of a row of backups: the one before, null for the first; absent: an image of its own. */
   readonly backupSince?: string | null
+  /** Its host may keep the content, and gateways read it there; absent: their store is to have it. */
+  readonly mayStayAtHost?: true
 }
 
 /** What saving servers and volumes needs of the image service. */

@@ -1,0 +1,1 @@
+ALTER TABLE `images` ADD `content_host` char(36) character set ascii collate ascii_bin;
