@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { watch } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
@@ -7,6 +6,7 @@ import { expect, test } from 'vitest'
 import { images } from '#gateway/db/schema/image.ts'
 import { act, deleteServer, showServer, untilStatus } from '#test/env/api/servers.ts'
 import type { CloudCell } from '#test/env/cloud.ts'
+import { storeWritesDuring } from '#test/env/store-writes.ts'
 import {
   admin,
   askToMove,
@@ -27,21 +27,6 @@ import {
 // Goal: the disk of a server that changes cells goes from host to host, and no host keeps what no image has.
 
 useTwoCells()
-
-/** Names of files that the gateways' store wrote while this worked. */
-async function writtenDuring(work: () => Promise<void>): Promise<readonly string[]> {
-  const store = cloud.gateways[0]!.setting('GATEWAY_IMAGE_DIRECTORY')
-  const names: string[] = []
-  const watchers = ['contents', 'incoming'].map((folder) =>
-    watch(join(store, folder), (_, name) => names.push(`${folder}/${name}`)),
-  )
-  try {
-    await work()
-  } finally {
-    for (const each of watchers) each.close()
-  }
-  return names
-}
 
 const hosted = (cell: CloudCell) => cell.computes[0]!
 const keptAt = (cell: CloudCell) =>
@@ -73,7 +58,7 @@ test('the disk stays at its host until the other cell has the server, and gatewa
   const before = await imageUsage()
   hosted(south).fail({ method: 'spawn', effect: { do: 'hang' } })
 
-  const written = await writtenDuring(async () => {
+  const written = await storeWritesDuring(cloud, async () => {
     const { body: begun } = await askToMove(id, { cell: south.name })
     await waitFor('the other cell to have it', async () => (await cellOf(id)) === south.name)
     const [image] = await imagesOf(id)
@@ -102,7 +87,7 @@ test('both images of a move in two passes stay at the host', async () => {
   const { id } = await freeServer(north, { name: 'twice' })
   hosted(south).fail({ method: 'spawn', effect: { do: 'hang' } })
 
-  const written = await writtenDuring(async () => {
+  const written = await storeWritesDuring(cloud, async () => {
     const { body: begun } = await askToMove(id, { cell: south.name })
     await waitFor('the other cell to have it', async () => (await cellOf(id)) === south.name)
     const images = await imagesOf(id)
@@ -141,7 +126,7 @@ test('a cancelled move leaves nothing at the host, which was away when the image
 
 test('the image of a server that its owner shelves is in the store of the gateways', async () => {
   const { id } = await freeServer(north, { name: 'shelved' })
-  const written = await writtenDuring(async () => {
+  const written = await storeWritesDuring(cloud, async () => {
     await demo.post(`/compute/v2.1/servers/${id}/action`, { shelve: null })
     await waitFor('the server to be shelved', async () =>
       (await showServer(demo, id)).status.startsWith('SHELVED'),

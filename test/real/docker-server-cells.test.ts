@@ -13,6 +13,7 @@ import { deleteServer } from '../env/api/servers.ts'
 import type { Cloud } from '../env/cloud.ts'
 import { startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
+import { storeWritesDuring } from '../env/store-writes.ts'
 import { startLibvirtSite } from './libvirt-site.ts'
 import { whyNoGuests } from './requirements.ts'
 import { type ServerCells, type Site, startServerCells } from './server-cells.ts'
@@ -90,7 +91,11 @@ describe.skipIf(why !== undefined)(
         const id = await cells.markedServer(north, { name: 'roaming', imageRef }, 0xa5)
         await cells.on(id)
 
-        expect(await cells.move(id, south)).toMatchObject({ state: 'done' })
+        const written = await storeWritesDuring(cloud, async () => {
+          expect(await cells.move(id, south)).toMatchObject({ state: 'done' })
+        })
+
+        expect(written).toEqual([])
         expect(await cells.runsMarked(south, id, 0xa5)).toBe(true)
         await expect(north.isMarked(id, 0xa5)).rejects.toMatchObject({ kind: 'not-found' })
 

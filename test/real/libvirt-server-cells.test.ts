@@ -23,6 +23,7 @@ import {
 import { type Cloud, startCloud } from '../env/cloud.ts'
 import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
+import { storeWritesDuring } from '../env/store-writes.ts'
 import { checksum, guestWrites } from './disk-content.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -173,11 +174,9 @@ describe.skipIf(why !== undefined)(
         const id = await markedServer(north, 'roaming', '0xa5')
         await on(id)
 
-        const { body } = await admin.post<Operation>(`${ROOT}/servers/${id}/move`, {
-          cell: south.name,
-        })
-        expect(await endOfOperation(admin, body.id, LIMIT_MS)).toMatchObject({ state: 'done' })
+        const written = await storeWritesDuring(cloud, () => moveToSouth(id).then(endOfMove))
 
+        expect(written).toEqual([])
         await untilStatus(demo, id, 'ACTIVE', LIMIT_MS)
         await expectMarked(south, id, '0xa5')
         expect(await domainsOf(north)).not.toContain(id)
