@@ -154,6 +154,21 @@ test('changes that cannot be applied are refused, leave nothing, and the whole d
   expect(firstBytesOf(await contentOf(id))[0]).toBe(7)
 })
 
+test('a whole disk leaves no changes of a try that a gateway did not live to end', async () => {
+  const before = await whole()
+  const first = await ordered()
+  expect(await fill(first, qcow2Of({ 1: 9 }), before)).toBe(204)
+  const [part] = (await partsOf()).filter(({ snapshotOf }) => snapshotOf === first)
+  const second = await ordered()
+  const { db } = service()
+  await db.orm.update(images).set({ snapshotOf: second }).where(eq(images.id, part!.id))
+
+  expect(await fill(second, qcow2Of({ 0: 1, 1: 7 }))).toBe(204)
+
+  expect((await findBackupParts(db, [second])).size).toBe(0)
+  expect((await partsOf()).map(({ id }) => id)).not.toContain(part!.id)
+})
+
 test('an image that gets too large is refused, and the backup before is whole', async () => {
   const before = await whole()
   const most = Math.floor(SIZE_MAX / 65_536)

@@ -13,8 +13,8 @@ interface NotedDisk {
 /** The part of a host that notes what guests write since their backups, as libvirt hosts do, in memory. */
 export class NotedBackups implements BackupChanges {
   readonly #disks = new Map<InstanceId, NotedDisk>()
-  /** Names of backups of which only changes were sent. */
-  readonly #changes = new Set<string>()
+  /** By the name of a backup and how many clusters were written by then: whether only changes were sent. */
+  readonly #taken = new Map<string, boolean>()
 
   take(
     id: InstanceId,
@@ -24,8 +24,7 @@ export class NotedBackups implements BackupChanges {
     disk.written += 1
     const noted = since === null ? undefined : disk.names.get(since)
     disk.names.set(name, disk.written)
-    if (noted === undefined) this.#changes.delete(name)
-    else this.#changes.add(name)
+    this.#taken.set(keyOf(name, disk.written), noted !== undefined)
     const content = qcow2Of(clusters(noted ?? 0, disk.written))
     return Promise.resolve({ disk: imageOf(content), isWhole: noted === undefined })
   }
@@ -36,9 +35,12 @@ export class NotedBackups implements BackupChanges {
     return Promise.resolve()
   }
 
-  /** Whether only changes were sent of the backup of that name. */
-  isOfChanges(name: string): boolean {
-    return this.#changes.has(name)
+  /**
+   * Whether only changes were sent of the backup of that name that has so many clusters; undefined: none has. A host takes
+   * the disk again where it has lost an answer.
+   */
+  isOfChanges(name: string, written: number): boolean | undefined {
+    return this.#taken.get(keyOf(name, written))
   }
 
   /** The names under which is noted what the guest writes. */
@@ -46,16 +48,15 @@ export class NotedBackups implements BackupChanges {
     return [...this.#disk(id as InstanceId).names.keys()]
   }
 
-  /** How many clusters the guest has written: one before each time that its disk was taken. */
-  writtenBy(id: string): number {
-    return this.#disk(id as InstanceId).written
-  }
-
   #disk(id: InstanceId): NotedDisk {
     const disk = this.#disks.get(id) ?? { written: 0, names: new Map() }
     this.#disks.set(id, disk)
     return disk
   }
+}
+
+function keyOf(name: string, written: number): string {
+  return `${name} ${written}`
 }
 
 /** Each has its number as its first byte. */

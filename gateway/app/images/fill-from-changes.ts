@@ -50,9 +50,17 @@ export async function fillFromChanges(
     await removeImage(images, part.id)
     throw error
   }
-  // Of tries that a gateway did not live to end.
-  for (const id of await backupParts(images.db, image.id))
-    if (id !== part.id) await removeImage(images, id)
+  await removeOtherParts(images, image.id, part.id)
+}
+
+/** Afterwards the image of a backup has none of the changes that belong to tries which a gateway did not live to end. */
+export async function removeOtherParts(
+  images: Images,
+  imageId: string,
+  part?: string,
+): Promise<void> {
+  for (const id of await backupParts(images.db, imageId))
+    if (id !== part) await removeImage(images, id)
 }
 
 /** The content of the backup. Throws `invalid` unless it is one of the same server and project, as a host has saved it. */

@@ -5,7 +5,7 @@ import type { Image } from '../../db/image.ts'
 import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
 import { hastenReplicas } from '../../db/server-replicas.ts'
-import { fillFromChanges } from './fill-from-changes.ts'
+import { fillFromChanges, removeOtherParts } from './fill-from-changes.ts'
 import { savedFormats } from './formats/format.ts'
 import type { Images } from './images.ts'
 import { removeImage } from './remove-image.ts'
@@ -39,6 +39,7 @@ export async function fillSnapshot(images: Images, given: SnapshotContent): Prom
   } else if (isFilled) {
     await nameFormats(images, image, { ...format, changesOf })
     await fillWith(images, image, given, format.diskFormat)
+    await removeOtherParts(images, imageId)
   }
   await settle(images, image)
   return isFilled
