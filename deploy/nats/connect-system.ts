@@ -3,7 +3,7 @@ import { addressesIn } from '#common/addresses.ts'
 import { encryptionTo } from '#common/bus/encryption.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 
-const CONNECT_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 5_000
 
 /**
  * A connection of the system account: for pushing accounts. The caller closes it. `url`: of each server, with commas
