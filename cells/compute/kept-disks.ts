@@ -39,7 +39,7 @@ function filesOf(folder: string, imageId: string) {
     /** Before it is whole. */
     part: join(own, 'disk.part'),
     ticket: join(own, 'ticket'),
-    /** The image has been seen to have the content: once it has not any more, nobody reads it. */
+    /** Written once a gateway has said that the image has the content. When the image no longer has it, nothing reads it. */
     claimed: join(own, 'claimed'),
   }
 }
@@ -92,7 +92,7 @@ export class KeptDisks {
     }
   }
 
-  /** Removes what no image has any more, also what it has lost while the host was away. */
+  /** Removes each disk whose image was deleted, also while the host was away. */
   reconciler(): Reconciler {
     return {
       name: 'kept-disks',

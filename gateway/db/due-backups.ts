@@ -5,7 +5,7 @@ import type { ServerProtection } from './server-protections.ts'
 
 /** A backup that one gateway is to begin, as the parameters of its saga have it. */
 export type TakenBackup = {
-  /** When it is due again, unless it has begun by then: nobody else has taken it, nor changed that it is due. */
+  /** When it is due again, unless it has begun by then. While the schedule still has this time, no other gateway has taken the backup. */
   readonly dueAgainMs: number
   /** The backup before; null: it is the first. */
   readonly former: { readonly imageId: string; readonly atMs: number } | null
@@ -106,7 +106,7 @@ function triedAgain(error: string, againS: number) {
   return { lastError: error.slice(0, ERROR_MAX), nextAt }
 }
 
-/** Nobody has taken the next backup since it was to be due then. */
+/** True while the next backup is due at this time: no gateway has taken it since. */
 function isSame(serverId: string, nextAt: Date) {
   return and(eq(serverProtections.serverId, serverId), eq(serverProtections.nextAt, nextAt))
 }

@@ -75,7 +75,7 @@ export async function sampleAtHost(reader: HostReader, kept: KeptContent): Promi
   return { head, tail, sizeBytes }
 }
 
-/** True where nobody can read any more what the host keeps: it has left its cell, or that was declared lost. */
+/** True where the content that the host keeps can no longer be read: the host has left its cell, or its cell was declared lost. */
 export async function isHostGone(
   { db, cells }: { readonly db: Executor; readonly cells: Cells },
   hostId: string,
