@@ -139,9 +139,10 @@ export class Cloud implements AsyncDisposable {
   }
 
   /** Resolves once every gateway knows every host of every cell as up. */
-  async waitUntilWhole(): Promise<void> {
-    await hostsReported(this.foundation, this.#cells, READY_LIMIT_MS)
-    await this.#waitForHostsUp(this.hosts.filter(({ process }) => process.isRunning).length)
+  async waitUntilWhole(limitMs = READY_LIMIT_MS): Promise<void> {
+    await hostsReported(this.foundation, this.#cells, limitMs)
+    const running = this.hosts.filter(({ process }) => process.isRunning)
+    await this.#waitForHostsUp(running.length, limitMs)
   }
 
   /** Resolves once every gateway knows that it hears from no cell. */
@@ -162,12 +163,12 @@ export class Cloud implements AsyncDisposable {
     return this.#endpoints.filter((_, place) => !this.#forgotten.has(place))
   }
 
-  async #waitForHostsUp(hosts: number): Promise<void> {
+  async #waitForHostsUp(hosts: number, limitMs = READY_LIMIT_MS): Promise<void> {
     for (const gateway of this.#endpoints.keys())
       await waitFor(
         `gateway ${gateway} to see ${hosts} hosts up`,
         () => this.#expectHostsUp(gateway, hosts),
-        READY_LIMIT_MS,
+        limitMs,
       )
   }
 
