@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { FeedQueue } from './feed-queue.ts'
+import { PAGE_MAX_BYTES } from '#common/bus/within-bytes.ts'
+import { FeedQueue, readBatch } from './feed-queue.ts'
 
 // Goal: what was published is applied without holes and without repetitions, and a hole is noticed.
 
@@ -98,4 +99,27 @@ test('clear() forgets waiting and dropped rows, and their number', () => {
   expect(queue.take(at(0), 10)).toEqual({ rows: [], isGap: false })
   queue.push(batch(1, 20_000))
   expect(queue.take(at(0), 30_000).isGap).toBe(false)
+})
+
+/** Spaces after the text make it as long as asked. */
+function message(value: unknown, bytes = 0) {
+  const data = Buffer.from(JSON.stringify(value).padEnd(bytes))
+  return { data, json: <T>() => JSON.parse(data.toString()) as T }
+}
+
+const deleted = (count: number) => ({
+  incarnation: INCARNATION,
+  rows: rows(1, count).map(({ n, body }) => ({ n, body: { ...body, serverId: OTHER } })),
+})
+
+test('a batch of 1,000 rows is read, and one more row refuses it', () => {
+  expect(readBatch(message(deleted(1_000))).rows).toHaveLength(1_000)
+  expect(() => readBatch(message(deleted(1_001)))).toThrow('1001 rows')
+})
+
+test('a batch twice as long as cells publish is read, and one more byte refuses it', () => {
+  const most = 2 * PAGE_MAX_BYTES
+
+  expect(readBatch(message(deleted(1), most)).rows).toHaveLength(1)
+  expect(() => readBatch(message(deleted(1), most + 1))).toThrow(`${most + 1} bytes`)
 })

@@ -13,7 +13,7 @@ const BATCH_BYTES_MAX = 2 * PAGE_MAX_BYTES
 const BATCH_ROWS_MAX = 1_000
 
 /** Throws `invalid` for what no cell publishes. Its length is looked at first: reading it takes time from all others. */
-export function readBatch(message: Msg): FeedBatch {
+export function readBatch(message: Pick<Msg, 'data' | 'json'>): FeedBatch {
   const bytes = message.data.length
   if (bytes > BATCH_BYTES_MAX)
     throw new Failure('invalid', `A feed batch of ${bytes} bytes; ${BATCH_BYTES_MAX} are read.`)
