@@ -273,4 +273,34 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'false',
     why: 'A lease without a holder is not that of the one who asks either.',
   },
+  {
+    file: 'common/saga/log.ts',
+    line: "{ keys: ['id'] },",
+    replacement: '{}',
+    why: 'The statements of several sagas are then sent one by one, with the same effect.',
+  },
+  {
+    file: 'common/saga/log.ts',
+    line: 'if (found?.is_any !== 1) return []',
+    replacement: 'false',
+    why: 'Where there is none, the statements that follow find none: the line only saves them.',
+  },
+  {
+    file: 'common/saga/log.ts',
+    line: 'if (found?.is_any !== 1) return []',
+    replacement: 'found.is_any',
+    why: 'The question is always answered with one row.',
+  },
+  {
+    file: 'common/saga/log.ts',
+    line: 'if (trusted.length > 0)',
+    replacement: 'true',
+    why: 'An update of no sagas changes none: the line only saves the statement.',
+  },
+  {
+    file: 'common/saga/log.ts',
+    line: 'if (trusted.length > 0)',
+    replacement: 'trusted.length >= 0',
+    why: 'An update of no sagas changes none: the line only saves the statement.',
+  },
 ]
