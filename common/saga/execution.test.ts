@@ -1,125 +1,14 @@
-import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { migratedDatabase } from '#test/env/migrated-database.ts'
-import type { Clock } from '../clock.ts'
+import { expect, test } from 'vitest'
+import { SampleSagas, sampleSaga as sagaOf } from '#test/env/sample-sagas.ts'
 import { workContext } from '../context.ts'
-import { Database, type Transactional } from '../db/database.ts'
-import { type ErrorKind, Failure } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { Logger } from '../log.ts'
-import { SagaEngine } from './engine.ts'
 import { readFailure } from './log.ts'
-import type { LocalStep, RemoteStep, Saga, Step } from './saga.ts'
-import { sagas } from './schema.ts'
 
 // Goal: what a saga does when a step fails, stays silent, or can only be repeated, and what its row then says.
 
-interface Params {
-  readonly id: string
-}
-type AnyStep = Step<object, Params>
-
-let db: Database
-/** What steps did and undid, in order. */
-let done: string[]
-let logged: { level: string; message: string; fields: Record<string, unknown> }[]
-let pauses: number[]
-
-beforeAll(async () => {
-  const url = await migratedDatabase('saga_execution', 'cells')
-  db = new Database({ url, connectionsMax: 8 })
-})
-beforeEach(() => {
-  done = []
-  logged = []
-  pauses = []
-})
-afterAll(() => db?.[Symbol.asyncDispose]())
-
-/** Pauses pass at once, but for those between renewals of the lease, which never come. */
-function quickClock(): Clock {
-  let now = 0
-  return {
-    now: () => Date.now(),
-    elapsed: () => now,
-    sleep: (ms, signal) => {
-      if (ms === 1_500)
-        return new Promise((_resolve, reject) => {
-          signal?.addEventListener('abort', () => reject(signal.reason as Error))
-        })
-      pauses.push(ms)
-      now += ms
-      return Promise.resolve()
-    },
-  }
-}
-
-const logs = (level: string) => (fields: Record<string, unknown>, message: string) => {
-  logged.push({ level, message, fields })
-}
-const log = Object.fromEntries(
-  ['info', 'warn', 'error'].map((level) => [level, logs(level)]),
-) as unknown as Logger
-
-const noted = (name: string) => ({
-  name,
-  run: async () => {
-    done.push(name)
-    return name
-  },
-  undo: async () => {
-    done.push(`undo ${name}`)
-  },
-})
-const local = (name: string, change: Partial<LocalStep<object, Params>> = {}): AnyStep => {
-  return { kind: 'local', ...noted(name), ...change }
-}
-const remote = (name: string, change: Partial<RemoteStep<object, Params>> = {}): AnyStep => {
-  return { kind: 'remote', ...noted(name), ...change }
-}
-
-const failing = (kind: ErrorKind = 'conflict', times = Number.POSITIVE_INFINITY) => {
-  let left = times
-  return async () => {
-    done.push('failed')
-    if (left-- > 0) throw new Failure(kind, `no: ${kind}`)
-    return null
-  }
-}
-
-const sagaOf = (steps: readonly AnyStep[], version = 1): Saga<object, Params> => {
-  return { name: 'sample', version, steps }
-}
-
-function open(
-  saga: Saga<object, Params>,
-  { on = db as Transactional, processName = newId<string>() } = {},
-) {
-  const clock = quickClock()
-  return SagaEngine.open({ db: on, deps: {}, sagas: [saga], processName, clock, log })
-}
-
-async function run(engine: SagaEngine<object>, saga: Saga<object, Params>) {
-  const id = newId<string>()
-  const start = { subject: id, params: { id }, work: workContext({}) }
-  const started = await engine.start(saga, start)
-  return { ...started, subject: id, outcome: await started.finished }
-}
-
-async function rowOf(subject: string) {
-  const late = sql<number>`timestampdiff(microsecond, now(3), ${sagas.resumeAt}) / 1000`
-  const [row] = await db.orm
-    .select({ id: sagas.id, state: sagas.state, log: sagas.log, pauseMs: late })
-    .from(sagas)
-    .where(eq(sagas.subject, subject))
-  return row!
-}
-
-/** As if the pause of a saga that rests were over. */
-const wake = (subject: string) =>
-  db.orm.update(sagas).set({ resumeAt: sql`now(3)` }).where(eq(sagas.subject, subject))
-
-const settled = (subject: string) => expect.poll(async () => (await rowOf(subject)).state)
+const sample = new SampleSagas('saga_execution')
+const { done, logged, pauses, local, remote, failing, open, run, rowOf, wake, settled } = sample
 
 test('a step is tried four times while its remote does not answer, and its saga then rests for three seconds', async () => {
   const saga = sagaOf([local('first'), remote('ask', { run: failing('unavailable') })])
@@ -230,15 +119,15 @@ test.each([
 
   const { id } = await run(engine, saga)
 
-  expect(await readFailure(db, id)).toMatchObject(kept)
+  expect(await readFailure(sample.db, id)).toMatchObject(kept)
 })
 
 test('of a saga in which nothing failed, or that is not there, no failure is read', async () => {
   const saga = sagaOf([remote('build')])
   await using engine = await open(saga)
 
-  expect(await readFailure(db, (await run(engine, saga)).id)).toBeUndefined()
-  expect(await readFailure(db, newId())).toBeUndefined()
+  expect(await readFailure(sample.db, (await run(engine, saga)).id)).toBeUndefined()
+  expect(await readFailure(sample.db, newId())).toBeUndefined()
 })
 
 test('an undo that finds a row changed by others is tried again, and stuck only where it always does', async () => {

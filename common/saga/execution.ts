@@ -109,7 +109,6 @@ export async function execute(execution: Execution): Promise<SagaOutcome | 'hand
     }
     const answer = await askUntilKnown(execution, step, 'run')
     if (answer === 'silent') return 'handed-over'
-    if (!answer.ok && step.forwardOnly === true) return rest(execution, answer.error)
     const failure = answer.ok
       ? await commit(execution, [{ step: step.name, event: 'succeeded', data: answer.value }])
       : { step, error: answer.error, before: [] }
@@ -245,7 +244,6 @@ function askOnce(
     if (step.undo !== 'none') await step.undo(call, signal)
     return null
   }
-  if (!isTraced(record.work)) return once(record.work)
   const isUndo = what === 'undo'
   return withinSpan(record.work, stepSpan(record, step.name, { tries, isUndo }), once)
 }
@@ -346,7 +344,6 @@ async function undoLocal(
   if (undo === 'none') return
   const { record, progress } = execution
   const once = (work: WorkContext) => undo(tx, stepCall(execution, progress, work))
-  if (!isTraced(record.work)) return once(record.work)
   return withinSpan(record.work, stepSpan(record, step.name, { isUndo: true }), once)
 }
 

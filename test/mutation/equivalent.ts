@@ -303,4 +303,16 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'trusted.length >= 0',
     why: 'An update of no sagas changes none: the line only saves the statement.',
   },
+  {
+    file: 'common/saga/execution.ts',
+    line: "if (step.undo !== 'none') await step.undo(call, signal)",
+    replacement: 'true',
+    why: 'No remote is asked to undo a step that has no undo: the line only tells the compiler.',
+  },
+  {
+    file: 'common/saga/execution.ts',
+    line: "if (step.kind === 'remote' && step.undo !== 'none') {",
+    replacement: 'true',
+    why: 'A remote is asked nothing for a step that has no undo.',
+  },
 ]
