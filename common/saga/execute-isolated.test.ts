@@ -73,9 +73,12 @@ function rowsOf(...subjects: string[]) {
   return db.orm.select().from(sagas).where(inArray(sagas.subject, subjects))
 }
 
-function doneIsolated(task: IsolatedSaga): Promise<SagaOutcome | 'handed-over'> {
+function doneIsolated(
+  task: IsolatedSaga,
+  known: readonly Saga<Deps, Params>[] = [saga],
+): Promise<SagaOutcome | 'handed-over'> {
   const { signal } = new AbortController()
-  return executeIsolated({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
+  return executeIsolated({ db, deps, sagas: known, clock: systemClock, log }, task, signal)
 }
 
 test('sagas on which a process worked when it ended are tried in an isolated process, and their rows have the result', async () => {
@@ -153,4 +156,22 @@ test('an isolated saga waits for a remote that does not answer, and stops when i
   const older = { ...lease, generation: generation - 1 }
   expect(await doneIsolated({ kind: 'saga', id: lostId, lease: older })).toBe('handed-over')
   expect((await rowsOf(lost))[0]?.state).toBe('running')
+})
+
+test('an isolated process executes the saga of the name that was begun, and none where it does not know the name', async () => {
+  const subject = newId<string>()
+  const processName = newId<string>()
+  await using first = await open(processName)
+  const { id } = await begin(first, subject)
+  const task = { kind: 'saga', id, lease: first.lease } as const
+  const other: Saga<Deps, Params> = {
+    name: 'other',
+    version: 1,
+    steps: [{ kind: 'remote', name: 'fail', run: no, undo: no }],
+  }
+  deps.answers = true
+
+  expect(await doneIsolated(task, [other])).toBe('handed-over')
+  expect((await rowsOf(subject))[0]?.state).toBe('running')
+  expect(await doneIsolated(task, [other, saga])).toBe('done')
 })

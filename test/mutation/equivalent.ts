@@ -315,4 +315,10 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'true',
     why: 'A remote is asked nothing for a step that has no undo.',
   },
+  {
+    file: 'common/saga/execute-isolated.ts',
+    line: "if (found === undefined || saga === undefined) return 'handed-over'",
+    replacement: 'false',
+    why: 'Where no saga is found none is known by its name either: the line only tells the compiler.',
+  },
 ]
