@@ -7,6 +7,7 @@ import {
   type VolumeId,
   type VolumeSnapshotId,
 } from '#common/ids.ts'
+import type { ComputeDeps } from '#gateway/app/compute.ts'
 import { chargeVolumes } from '#gateway/app/volumes/quotas.ts'
 import { volumeMessages } from '#gateway/db/schema/block-storage.ts'
 import { insertSnapshot } from '#gateway/db/volume-snapshots.ts'
@@ -101,4 +102,26 @@ export async function failuresOf(db: Database, resourceId: string): Promise<read
   const about = eq(volumeMessages.resourceId, resourceId)
   const rows = await db.orm.select().from(volumeMessages).where(about)
   return rows.map(({ eventId, requestId }) => `${eventId} ${requestId}`)
+}
+
+interface Copied {
+  readonly volumes?: readonly VolumeView[]
+  readonly snapshots?: readonly VolumeSnapshotView[]
+}
+
+/** A gateway and a cell that has these: what the cell is asked to delete, and which warnings the gateway writes. */
+export function copiedCell(db: Database, has: Copied, isReplaced = false) {
+  const incarnation = newId<string>()
+  const deleted: string[] = []
+  const warned: object[] = []
+  const askCell = async (_cell: unknown, operation: string, ask: never) => {
+    await Promise.resolve()
+    if (operation.startsWith('snapshot.')) return { incarnation, position: 1, ...has, isLast: true }
+    const told = ask as { operation: { volumeId?: string; snapshotId?: string } }
+    deleted.push(told.operation.volumeId ?? told.operation.snapshotId!)
+    return { outcome: 'deleted' }
+  }
+  const log = { warn: (fields: object) => void warned.push(fields) }
+  const deps = { db, askCell, log } as unknown as ComputeDeps
+  return { deps, copy: { incarnation, isReplaced }, deleted, warned }
 }

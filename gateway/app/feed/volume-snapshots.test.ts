@@ -5,6 +5,7 @@ import { type CellId, newId, type SagaId, type VolumeSnapshotId } from '#common/
 import type { VolumeSnapshotView } from '#openapi/wire/cell-volume-snapshot.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import {
+  copiedCell,
   failuresOf,
   addSnapshot as fedSnapshot,
   snapshotView as view,
@@ -124,17 +125,8 @@ test('a snapshot that is deleted stays so until it is gone, once, or its cell sa
 
 /** Compares with a cell that has these; returns what it was told to delete. */
 async function resync(snapshots: readonly VolumeSnapshotView[], isReplaced = false) {
-  const incarnation = newId<string>()
-  const deleted: string[] = []
-  const askCell = async (_cell: unknown, operation: string, ask: never) => {
-    await Promise.resolve()
-    if (operation === 'snapshot.volume-snapshots')
-      return { incarnation, position: 1, snapshots, isLast: true }
-    deleted.push((ask as { operation: { snapshotId: string } }).operation.snapshotId)
-    return { outcome: 'deleted' }
-  }
-  const deps = { db, askCell, log: { warn: () => {} } } as unknown as ComputeDeps
-  await resyncVolumeSnapshots(deps, { id: cellId, name: 'north' }, { incarnation, isReplaced })
+  const { deps, copy, deleted } = copiedCell(db, { snapshots }, isReplaced)
+  await resyncVolumeSnapshots(deps, { id: cellId, name: 'north' }, copy)
   return deleted
 }
 

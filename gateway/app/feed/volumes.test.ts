@@ -11,7 +11,12 @@ import {
 } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
-import { failuresOf, addVolume as fedVolume, volumeView as view } from '#test/env/fed-volumes.ts'
+import {
+  copiedCell,
+  failuresOf,
+  addVolume as fedVolume,
+  volumeView as view,
+} from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
 import { queueHeldStatus, queueVolumeLock } from '../../db/held-volumes.ts'
 import { volumeMessages } from '../../db/schema/block-storage.ts'
@@ -208,23 +213,9 @@ test('a volume that is deleted stays so until it is gone, once, or its cell says
   expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
 })
 
-/** A cell that has these volumes, and what it was asked to delete. */
-function cellWith(volumes: readonly VolumeView[]) {
-  const incarnation = newId<string>()
-  const deleted: string[] = []
-  const askCell = async (_cell: unknown, operation: string, ask: never) => {
-    await Promise.resolve()
-    if (operation === 'snapshot.volumes') return { incarnation, position: 1, volumes, isLast: true }
-    deleted.push((ask as { operation: { volumeId: string } }).operation.volumeId)
-    return { outcome: 'deleted' }
-  }
-  const log = { warn: () => {} }
-  return { deps: { db, askCell, log } as unknown as ComputeDeps, incarnation, deleted }
-}
-
 const resync = async (volumes: readonly VolumeView[], isReplaced = false) => {
-  const { deps, incarnation, deleted } = cellWith(volumes)
-  await resyncVolumes(deps, { id: cellId, name: 'north' }, { incarnation, isReplaced })
+  const { deps, copy, deleted } = copiedCell(db, { volumes }, isReplaced)
+  await resyncVolumes(deps, { id: cellId, name: 'north' }, copy)
   return deleted
 }
 
