@@ -268,6 +268,30 @@ export const EQUIVALENT: readonly Equivalent[] = [
     why: 'Rows about anything else name no request.',
   },
   {
+    file: 'gateway/app/feed/resync-volumes.ts',
+    line: 'if (!isReplaced && view.version <= volume.cellVersion) return',
+    replacement: 'false',
+    why: 'A view that is not newer changes nothing: the line only saves its transaction.',
+  },
+  {
+    file: 'gateway/app/feed/resync-volumes.ts',
+    line: 'if (!isReplaced && view.version <= volume.cellVersion) return',
+    replacement: 'view.version < volume.cellVersion',
+    why: 'A view that is not newer changes nothing: the line only saves its transaction.',
+  },
+  {
+    file: 'gateway/app/feed/resync-volume-snapshots.ts',
+    line: 'if (!isReplaced && view.version <= snapshot.cellVersion) return',
+    replacement: 'false',
+    why: 'A view that is not newer changes nothing: the line only saves its transaction.',
+  },
+  {
+    file: 'gateway/app/feed/resync-volume-snapshots.ts',
+    line: 'if (!isReplaced && view.version <= snapshot.cellVersion) return',
+    replacement: 'view.version < snapshot.cellVersion',
+    why: 'A view that is not newer changes nothing: the line only saves its transaction.',
+  },
+  {
     file: 'gateway/app/feed/resync.ts',
     line: 'for (let pages = 0; pages < PAGES_MAX; pages += 1) {',
     replacement: 'pages <= PAGES_MAX',

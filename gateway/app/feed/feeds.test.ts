@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
@@ -22,6 +22,25 @@ let cells: { readonly id: CellId; readonly name: string; readonly isReachable: b
 let listeners: Set<Listener>
 let applied: number
 
+function openFeeds(clock: Clock): Feeds {
+  const registry = {
+    cells: () => cells,
+    cell: (wanted: string) => cells.find((each) => each.id === wanted),
+    onHeartbeat(listener: Listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  return new Feeds({
+    deps: { ...world.deps, clock, cells: registry as never },
+    processName: 'me',
+    nats: world.bus() as never,
+    reach: { missing: undefined },
+    onApplied: () => (applied += 1),
+    onNotBuilt: () => undefined,
+  })
+}
+
 beforeAll(async () => {
   db = await globalDatabase('feeds')
 })
@@ -32,22 +51,7 @@ beforeEach(async () => {
   cells = [{ id, name, isReachable: true }]
   listeners = new Set()
   applied = 0
-  const registry = {
-    cells: () => cells,
-    cell: (wanted: string) => cells.find((each) => each.id === wanted),
-    onHeartbeat(listener: Listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  }
-  feeds = new Feeds({
-    deps: { ...world.deps, clock: systemClock, cells: registry as never },
-    processName: 'me',
-    nats: world.bus() as never,
-    reach: { missing: undefined },
-    onApplied: () => (applied += 1),
-    onNotBuilt: () => undefined,
-  })
+  feeds = openFeeds(systemClock)
 })
 afterEach(() => feeds[Symbol.asyncDispose]())
 afterAll(() => db?.[Symbol.asyncDispose]())
@@ -103,6 +107,21 @@ test('after the bus was away every cell is asked', async () => {
   feeds.reconnected()
 
   await expect.poll(stateOf).toBe('active')
+})
+
+/** With it nothing begins that nothing wakes. */
+const ASLEEP: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(600_000, signal) }
+
+test('feeds that are woken begin a round at once, and wake themselves while there is more to do', async () => {
+  await feeds[Symbol.asyncDispose]()
+  feeds = openFeeds(ASLEEP)
+  await settled()
+  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 1, rows: 0 })
+  const before = feeds.status()[0]!.rounds
+
+  feeds.wakeAll()
+
+  await expect.poll(() => feeds.status()[0]?.rounds).toBe(before + 1)
 })
 
 test('after the end no message is received, and no feed continues', async () => {

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import { addVolume, volumeView } from '#test/env/fed-volumes.ts'
 import {
   activeView,
   addCell,
@@ -20,6 +22,7 @@ import { applyHostViews } from '../../db/host-index.ts'
 import { countMissing } from '../../db/missing-servers.ts'
 import { hostIndex } from '../../db/schema/cells.ts'
 import { instanceMappings, serverMigrations } from '../../db/schema/servers.ts'
+import { findVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { resync } from './resync.ts'
 
@@ -29,7 +32,7 @@ type Page = CellAnswer<'snapshot.read'>
 type Hosts = CellAnswer<'snapshot.hosts'>
 
 const INCARNATION = newId<string>()
-const NO_VOLUMES = { position: 7, volumes: [], snapshots: [], isLast: true }
+const NO_VOLUMES = { position: 7, snapshots: [], isLast: true }
 const NONE = { incarnation: null, position: 0, needsResync: false }
 
 let db: Database
@@ -46,7 +49,11 @@ beforeEach(async () => {
 afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** A cell that holds these pages of instances and of hosts, and what it was asked. */
-function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<Hosts>[] = [{}]) {
+function cellWith(
+  pages: readonly Partial<Page>[],
+  hostPages: readonly Partial<Hosts>[] = [{}],
+  volumes: readonly VolumeView[] = [],
+) {
   const asked: { operation: string; ask: unknown; work: unknown }[] = []
   const logged: { level: string; fields: object; message: string }[] = []
   const left = { read: [...pages], hosts: [...hostPages] }
@@ -67,7 +74,7 @@ function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<H
         ...left.read.shift(),
       }
     if (operation === 'snapshot.volumes' || operation === 'snapshot.volume-snapshots')
-      return { ...NO_VOLUMES, incarnation: pages[0]?.incarnation ?? INCARNATION }
+      return { ...NO_VOLUMES, volumes, incarnation: pages[0]?.incarnation ?? INCARNATION }
     if (operation === 'snapshot.hosts')
       return {
         incarnation: INCARNATION,
@@ -158,6 +165,20 @@ test('a view may be older than the known one only if it comes from another incar
   const incarnation = newId<string>()
   await cellWith([{ instances: older, incarnation }], [{ incarnation }]).run(await position())
   expect(await findServer(db, a)).toMatchObject({ vmState: 'stopped', version: 3 })
+})
+
+test('a view of a volume may be older, too, only if it comes from another incarnation', async () => {
+  const volume = await addVolume(db, { cellId: id, projectId: newId() })
+  const shown = async () => (await findVolume(db, volume))?.cellVersion
+  await cellWith([{}], [{}], [volumeView(volume, { version: 9 })]).run()
+  const older = [volumeView(volume, { version: 4 })]
+
+  await cellWith([{}], [{}], older).run(await position())
+  expect(await shown()).toBe(9)
+
+  const incarnation = newId<string>()
+  await cellWith([{ incarnation }], [{ incarnation }], older).run(await position())
+  expect(await shown()).toBe(4)
 })
 
 test.each([
