@@ -21,6 +21,8 @@ let feeds: Feeds
 let cells: { readonly id: CellId; readonly name: string; readonly isReachable: boolean }[]
 let listeners: Set<Listener>
 let applied: number
+/** How many reconcilers wait for their next round. */
+let pauses: number
 
 function openFeeds(clock: Clock): Feeds {
   const registry = {
@@ -51,6 +53,7 @@ beforeEach(async () => {
   cells = [{ id, name, isReachable: true }]
   listeners = new Set()
   applied = 0
+  pauses = 0
   feeds = openFeeds(systemClock)
 })
 afterEach(() => feeds[Symbol.asyncDispose]())
@@ -100,8 +103,25 @@ test('a heartbeat with a higher position is followed, and its rows have events; 
   await expect.poll(() => applied).toBe(1)
 })
 
-test('after the bus was away every cell is asked', async () => {
+/** With it nothing begins that nothing wakes. */
+const asleep: Clock = {
+  ...systemClock,
+  sleep: async (_, signal) => {
+    pauses += 1
+    await systemClock.sleep(600_000, signal).finally(() => (pauses -= 1))
+  },
+}
+
+/** Feeds with nothing left to do, which begin a round only when they are woken. */
+async function fallAsleep(): Promise<void> {
   await settled()
+  await feeds[Symbol.asyncDispose]()
+  feeds = openFeeds(asleep)
+  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 1, rows: 0 })
+}
+
+test('after the bus was away every cell is asked at once', async () => {
+  await fallAsleep()
   const stateOf = await commit()
 
   feeds.reconnected()
@@ -109,27 +129,28 @@ test('after the bus was away every cell is asked', async () => {
   await expect.poll(stateOf).toBe('active')
 })
 
-/** With it nothing begins that nothing wakes. */
-const ASLEEP: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(600_000, signal) }
-
-test('feeds that are woken begin a round at once, and wake themselves while there is more to do', async () => {
-  await feeds[Symbol.asyncDispose]()
-  feeds = openFeeds(ASLEEP)
-  await settled()
-  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 1, rows: 0 })
+test('feeds begin a round at once when they are woken, or hear of more', async () => {
+  await fallAsleep()
   const before = feeds.status()[0]!.rounds
 
   feeds.wakeAll()
-
   await expect.poll(() => feeds.status()[0]?.rounds).toBe(before + 1)
+  const stateOf = await commit()
+  receive(id, 1)
+
+  await expect.poll(stateOf).toBe('active')
 })
 
 test('after the end no message is received, and no feed continues', async () => {
-  await settled()
+  await fallAsleep()
+  await expect.poll(() => pauses).toBe(2)
 
   await feeds[Symbol.asyncDispose]()
 
   expect(listeners.size).toBe(0)
   expect(statusNames()).toEqual([])
   expect(world.live().isOver).toBe(true)
+  expect(pauses).toBe(0)
+  // The bus may still hand over what it had received.
+  world.publish([])
 })

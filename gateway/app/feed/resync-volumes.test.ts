@@ -99,6 +99,19 @@ test('content in a cell that never had the volume is ended, whatever works on it
   expect(await copy([volumeView(id, { attempt: 2 })], elsewhere)).toMatchObject({ deleted: [id] })
 })
 
+test('content of an attempt in which no cell was asked is ended, unless the volume is nowhere', async () => {
+  const there = await known({ attempt: 2 })
+  const [lost, older] = [
+    await known({ cellId: null, attempt: 2 }),
+    await known({ cellId: null, attempt: 3 }),
+  ]
+
+  const views = [there, lost, older].map((id) => volumeView(id, { attempt: 2 }))
+
+  expect(await copy(views, elsewhere)).toMatchObject({ deleted: [there, older] })
+  expect(await findVolume(db, lost)).toMatchObject({ cellId: elsewhere, cellVersion: 2 })
+})
+
 test('while a volume moves, only what the move makes is spared, where it leads', async () => {
   const id = await known({ lastAttempt: 2 })
   const move = { subjectId: id, subject: 'moving', cellId, toCellId: elsewhere, attempt: 2 }
