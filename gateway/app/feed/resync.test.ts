@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
@@ -117,6 +117,11 @@ test('pages follow each other, and the feed continues at the position of the fir
     report: { instances: 3, missing: 0 },
   })
   expect(await position()).toEqual(done.position)
+  expect(cell.asked.slice(2).map(({ operation }) => operation)).toEqual([
+    'snapshot.hosts',
+    'snapshot.volume-snapshots',
+    'snapshot.volumes',
+  ])
   expect(cell.of('snapshot.read')).toEqual([
     { afterInstance: null, limit: 500 },
     { afterInstance: b, limit: 500 },
@@ -292,11 +297,21 @@ test('versions of hosts begin again with another incarnation, and only then', as
   expect(await hostsShown()).toEqual([['one', 2]])
 })
 
-test('a cell whose pages never end is given up', async () => {
-  const endless = Array.from({ length: 10_001 }, () => ({ isLast: false }))
+test.each(['instances', 'hosts'])(
+  'a cell whose pages of %s never end is given up',
+  async (what) => {
+    const instances = [activeView(newId())]
+    const endless = Array.from({ length: 10_001 }, () => ({ isLast: false, instances }))
+    using transaction = vi.spyOn(db, 'transaction')
+    using rows = vi.spyOn(db, 'rows')
+    transaction.mockResolvedValue(0)
+    rows.mockResolvedValue([])
 
-  await expect(cellWith([{}], endless).run()).rejects.toMatchObject({
-    kind: 'unavailable',
-    message: `Cell ${name} has more rows than a copy can have.`,
-  })
-})
+    const cell = what === 'hosts' ? cellWith([{}], endless) : cellWith(endless)
+
+    await expect(cell.run()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: `Cell ${name} has more rows than a copy can have.`,
+    })
+  },
+)
