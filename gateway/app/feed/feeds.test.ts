@@ -37,7 +37,7 @@ function openFeeds(clock: Clock): Feeds {
     deps: { ...world.deps, clock, cells: registry as never },
     processName: 'me',
     nats: world.bus() as never,
-    reach: { missing: undefined },
+    reach: world,
     onApplied: () => (applied += 1),
     onNotBuilt: () => undefined,
   })
@@ -101,6 +101,14 @@ test('a heartbeat with a higher position is followed, and its rows have events; 
 
   await expect.poll(stateOf).toBe('active')
   await expect.poll(() => applied).toBe(1)
+})
+
+test('without the bus the feeds are left to other gateways', async () => {
+  await settled()
+
+  world.missing = 'bus'
+
+  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 0 })
 })
 
 /** With it nothing begins that nothing wakes. */
