@@ -1,21 +1,19 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { type CellId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { bootedPort } from '#test/env/booted-port.ts'
+import { hasLockWait } from '#test/env/lock-waits.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
-import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
-import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
-import { PortKeys } from '../app/networks/tunnel-keys.ts'
 import { chargeType, chargeVolumes } from '../app/volumes/quotas.ts'
 import { unusedContents } from './image-contents.ts'
 import { findQuotaDrift, repairQuotaDrift } from './quota-drift.ts'
 import { volumeQuotas } from './schema/block-storage.ts'
 import { imageContents, images } from './schema/image.ts'
-import { networkQuotas, ports } from './schema/network.ts'
+import { networkQuotas } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
 import { volumeQuotaRows } from './volume-quotas.ts'
 import { insertSnapshot } from './volume-snapshots.ts'
@@ -32,30 +30,6 @@ beforeAll(async () => {
 })
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-/** A project with one port that a boot made for a server. */
-async function bootedPort() {
-  const projectId = newId<string>().replaceAll('-', '')
-  const owner = { projectId, isAdmin: true }
-  const networks = {
-    db,
-    clock: systemClock,
-    freeAddresses: new FreeAddresses(systemClock),
-    portKeys: new PortKeys(),
-    mtuMax: 1500,
-  }
-  const network = await createNetwork(networks, owner, { name: 'net' })
-  await createSubnet(networks, owner, {
-    network_id: network.id,
-    ip_version: 4,
-    cidr: '10.0.0.0/24',
-  })
-  const port = await createPort(networks, owner, { network_id: network.id })
-  const serverId = newId<string>()
-  const bound = { deviceId: serverId, deviceOwner: 'compute:nova', isBootMade: true }
-  await db.orm.update(ports).set(bound).where(eq(ports.id, port.id))
-  return { projectId, serverId, portId: port.id }
-}
-
 const usedPorts = async (projectId: string) => {
   const rows = await db.orm
     .select()
@@ -64,16 +38,9 @@ const usedPorts = async (projectId: string) => {
   return rows.find(({ resource }) => resource === 'port')?.used
 }
 
-async function isWaitedFor(): Promise<boolean> {
-  const [rows] = await db.orm.execute(
-    sql`select count(*) as n from information_schema.innodb_lock_waits`,
-  )
-  return Number((rows as unknown as readonly { n: unknown }[])[0]?.n) > 0
-}
-
 test('a port that is detached while its server is deleted is given back once', async () => {
-  const { projectId, serverId, portId } = await bootedPort()
-  const another = await bootedPort()
+  const { projectId, serverId, portId } = await bootedPort(db)
+  const another = await bootedPort(db)
   await db.orm.update(networkQuotas).set({ used: 7 }).where(eq(networkQuotas.projectId, projectId))
   const now = new Date()
   let detached: Promise<void> | undefined
@@ -82,7 +49,7 @@ test('a port that is detached while its server is deleted is given back once', a
     await releasePorts(tx, [serverId], now)
     await tx.flush()
     detached ??= db.transaction((other) => releasePort(other, serverId, portId, now))
-    await waitFor('the detach to wait for the delete', isWaitedFor, WAIT_MS)
+    await waitFor('the detach to wait for the delete', () => hasLockWait(db), WAIT_MS)
   })
   await detached
 
@@ -91,7 +58,7 @@ test('a port that is detached while its server is deleted is given back once', a
 })
 
 test('a wrong ledger is corrected once, and the correction is reported', async () => {
-  const { projectId } = await bootedPort()
+  const { projectId } = await bootedPort(db)
   await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
   await db.orm.insert(quotaUsages).values({ ownerId: projectId, resource: 'instances', used: 3 })
   await db.orm.insert(quotaUsages).values({ ownerId: projectId, resource: 'key_pairs', used: 2 })
@@ -120,7 +87,7 @@ test('a wrong ledger is corrected once, and the correction is reported', async (
 })
 
 test('a count beside a charge that has not committed leaves it its share', async () => {
-  const { projectId, serverId } = await bootedPort()
+  const { projectId, serverId } = await bootedPort(db)
   await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
   let repaired: Promise<unknown> | undefined
 
@@ -128,7 +95,7 @@ test('a count beside a charge that has not committed leaves it its share', async
     await releasePorts(tx, [serverId], new Date())
     await tx.flush()
     repaired ??= repairQuotaDrift(db, signal)
-    await waitFor('the count to wait for the release', isWaitedFor, WAIT_MS)
+    await waitFor('the count to wait for the release', () => hasLockWait(db), WAIT_MS)
   })
   await repaired
 

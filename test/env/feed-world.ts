@@ -21,6 +21,8 @@ export class FeedWorld {
   isNew = false
   /** False: the registry has no such cell any more. */
   isKnown = true
+  /** As the registry knows it; undefined: it knows neither. */
+  needsResync: boolean | undefined
   /** What the gateway does not reach. */
   missing: Need | undefined
   wakeUps = 0
@@ -62,16 +64,18 @@ export class FeedWorld {
       db: this.#db,
       clock: { elapsed: () => this.now },
       cells: {
-        cell: () =>
-          this.isKnown
-            ? { isReachable: this.isReachable, lastHeartbeatAt: this.lastHeartbeatAt }
-            : undefined,
+        cell: () => (this.isKnown ? this.#known() : undefined),
         isUnreachable: () => !this.isReachable && !this.isNew,
       },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
       network: notedNetwork().network,
       log,
     } as unknown as ComputeDeps
+  }
+
+  #known() {
+    const { isReachable, lastHeartbeatAt, needsResync } = this
+    return { isReachable, lastHeartbeatAt, needsResync }
   }
 
   bus() {

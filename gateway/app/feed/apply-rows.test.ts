@@ -5,12 +5,12 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
+import { emitRows } from '#test/env/emitted-rows.ts'
 import {
   activeView,
   addCell,
   addServer,
   globalDatabase,
-  notedNetwork,
   sampleMigration,
 } from '#test/env/indexed-servers.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
@@ -26,7 +26,7 @@ import {
   serverMigrations,
 } from '../../db/schema/servers.ts'
 import { listTraces } from '../../db/traces.ts'
-import { applyRows, endedWork } from './apply-rows.ts'
+import { endedWork } from './apply-rows.ts'
 
 // Goal: rows come late, twice, in any order or forged, and only the newest of the cell that has the server counts.
 
@@ -42,13 +42,7 @@ beforeAll(async () => {
 beforeEach(() => db.orm.delete(eventInbox))
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-/** The cell says all of this in one batch. */
-async function emit(bodies: readonly FeedBody[], from = cell) {
-  const noted = notedNetwork()
-  const rows = bodies.map((body, index) => ({ n: index + 1, body }))
-  const applied = await db.transaction((tx) => applyRows(tx, noted, from, rows))
-  return { ...applied, ...noted }
-}
+const emit = (bodies: readonly FeedBody[]) => emitRows(db, cell, bodies)
 
 const instance = (...given: Parameters<typeof activeView>): FeedBody => {
   return { kind: 'instance', view: activeView(...given) }
@@ -295,6 +289,25 @@ test('an action of the cell itself that went wrong is recorded so', async () => 
     .from(serverActions)
     .where(eq(serverActions.requestId, 'req-wrong'))
   expect(rows).toMatchObject([{ serverId: server, message: 'Error' }])
+  expect(await eventsOf('server.action')).toMatchObject([
+    { serverId: server, message: 'Error', result: 'error' },
+  ])
+})
+
+test('an action of the cell itself on a server that is gone is not recorded', async () => {
+  const server = await addServer(db, cell)
+  await db.orm
+    .update(instanceMappings)
+    .set({ isDeleting: true })
+    .where(eq(instanceMappings.serverId, server))
+
+  await emit([
+    { kind: 'deleted', serverId: server, attempt: 1, at: 1 },
+    step(server, { requestId: 'req-gone', action: 'stop' }),
+  ])
+
+  expect(await findMapping(db, server)).toBeUndefined()
+  expect(await eventsOf('server.action')).toEqual([])
 })
 
 test('work that ended has one event, with its error; unfinished work has none', () => {
@@ -308,7 +321,7 @@ test('work that ended has one event, with its error; unfinished work has none', 
   const rows = bodies.map((body, index) => ({ n: index + 1, body }))
   const work = { request_id: 'req-1', work: 'compute_start_instance' }
 
-  expect(endedWork(rows)).toEqual([
+  expect(endedWork(rows)).toStrictEqual([
     { server_id: done, ...work, trace_id: 'a'.repeat(32), host: 'host-1', result: 'Success' },
     { server_id: failed, ...work, host: null, result: 'Error', error: 'no disk' },
   ])

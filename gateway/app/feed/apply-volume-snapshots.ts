@@ -39,7 +39,7 @@ async function tellFailure(
   snapshot: VolumeSnapshot,
   { view, requestId }: Extract<FeedBody, { kind: 'volume-snapshot' }>,
 ): Promise<void> {
-  const hasFailed = snapshot.status === 'creating' && view.fault !== null && !snapshot.isDeleting
+  const hasFailed = snapshot.status === 'creating' && view.fault !== null
   if (hasFailed && requestId !== undefined)
     await addFailureMessage(tx, 'creating-snapshot', failedOn(snapshot, { requestId }))
 }

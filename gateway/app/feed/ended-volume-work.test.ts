@@ -3,7 +3,8 @@ import { newId } from '#common/ids.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { endedVolumeWork } from './ended-volume-work.ts'
 
-const volume = (fault: string | null, requestId?: string): FeedBody => ({
+type VolumeRow = Extract<FeedBody, { kind: 'volume' }>
+const volume = (fault: string | null, requestId?: string): VolumeRow => ({
   kind: 'volume',
   view: {
     ...{ volumeId: newId<string>(), attempt: 1, version: 2, state: 'available', sizeGb: 1 },
@@ -11,6 +12,8 @@ const volume = (fault: string | null, requestId?: string): FeedBody => ({
   },
   ...(requestId !== undefined && { requestId }),
 })
+
+const idOf = ({ view }: VolumeRow) => view.volumeId
 
 test('requests about volumes and snapshots whose work ended are named, with its error', () => {
   const [made, failed, changed] = [volume(null, 'req-1'), volume('no room', 'req-2'), volume(null)]
@@ -23,15 +26,20 @@ test('requests about volumes and snapshots whose work ended are named, with its 
   const gone: FeedBody = {
     ...{ kind: 'volume-deleted', volumeId: newId<string>(), attempt: 1, at: 1, requestId: 'req-4' },
   }
-  const rows = [made, failed, changed, snapshot, gone].map((body, index) => ({
-    n: index + 1,
-    body,
-  }))
+  const snapshotGone: FeedBody = {
+    ...{ kind: 'volume-snapshot-deleted', snapshotId, at: 1, requestId: 'req-5' },
+  }
+  const bodies = [made, failed, changed, snapshot, gone, snapshotGone]
+  const rows = bodies.map((body, index) => ({ n: index + 1, body }))
 
-  expect(endedVolumeWork(rows)).toMatchObject([
-    { request_id: 'req-1', state: 'available', result: 'Success' },
-    { request_id: 'req-2', result: 'Error', error: 'no room' },
-    { request_id: 'req-3', trace_id: 'a'.repeat(32), snapshot_id: snapshotId, result: 'Success' },
-    { request_id: 'req-4', volume_id: gone.volumeId, state: 'deleted', result: 'Success' },
+  const done = { state: 'available', result: 'Success' }
+  const ended = { state: 'deleted', result: 'Success' }
+  const trace_id = 'a'.repeat(32)
+  expect(endedVolumeWork(rows)).toStrictEqual([
+    { volume_id: idOf(made), request_id: 'req-1', ...done },
+    { volume_id: idOf(failed), request_id: 'req-2', ...done, result: 'Error', error: 'no room' },
+    { snapshot_id: snapshotId, request_id: 'req-3', trace_id, ...done },
+    { volume_id: gone.volumeId, request_id: 'req-4', ...ended },
+    { snapshot_id: snapshotId, request_id: 'req-5', ...ended },
   ])
 })

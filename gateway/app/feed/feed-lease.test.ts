@@ -83,6 +83,29 @@ test("the lease and an operator's request are read again after a second and a ha
   // What came while it was copied may have been dropped with what waited.
   await world.round()
   expect(world.reads).toHaveLength(1)
+
+  await requestResync(db, id)
+  world.now = 2 * LEASE_RENEW_MS - 1
+  await world.round()
+  expect(world.copies).toHaveLength(1)
+  world.now = 2 * LEASE_RENEW_MS
+  await world.round()
+  expect(world.copies).toHaveLength(2)
+})
+
+test('an operator’s request for a copy is followed once the registry knows of it', async () => {
+  await world.settle()
+  await requestResync(db, id)
+
+  world.needsResync = false
+  world.now = LEASE_RENEW_MS
+  await world.round()
+  expect(world.copies).toEqual([])
+
+  world.needsResync = true
+  world.now = 2 * LEASE_RENEW_MS
+  await world.round()
+  expect(world.copies).toHaveLength(1)
 })
 
 /** As if the holder had not renewed its lease for longer than it lasts. */
@@ -158,6 +181,7 @@ test('a heartbeat between two reads of the position causes no request', async ()
 test('a cell that has left the registry is asked nothing, and nothing is recorded of it', async () => {
   await world.settle()
   world.isKnown = false
+  world.now = LEASE_RENEW_MS
 
   expect(await world.round()).toEqual({ holder: 1, unreachable: 1 })
   expect(world.reads).toEqual([])

@@ -3,10 +3,12 @@ import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
+import { volumeView } from '#test/env/fed-volumes.ts'
 import { FeedWorld, feedMessage } from '#test/env/feed-world.ts'
 import { activeView, addCell, addServer, globalDatabase } from '#test/env/indexed-servers.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
+import { type AppliedRows, appliedMeasure } from './measures.ts'
 
 // Goal: each round does the necessary steps and asks the cell no more than that, checked round by round.
 
@@ -44,17 +46,27 @@ test('a cell without a position is copied in full, and then asked for later rows
   expect(world.reads).toHaveLength(1)
 })
 
+test('a heartbeat before the first round makes it begin', () => {
+  world.beat()
+
+  expect(world.wakeUps).toBe(1)
+})
+
 test('published rows are applied without a question', async () => {
   await world.settle()
   const { server, body } = await changed()
+  const reports: AppliedRows[] = []
+  using _ = appliedMeasure.listen((report) => void reports.push(report))
+  const rows = world.commit(body)
 
-  world.publish(world.commit(body))
+  world.publish(rows)
 
   expect(world.wakeUps).toBe(1)
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
   expect(await isActive(server)).toBe(true)
   expect(world.reads).toEqual([])
   expect((await readFeedPosition(db, id))?.position).toBe(1)
+  expect(reports).toEqual([{ cell: 'north', rows }])
 })
 
 test('missed rows are requested as soon as a later row arrives', async () => {
@@ -173,6 +185,17 @@ test('one round asks a hundred times at the most', async () => {
   expect(await world.round()).toEqual({ holder: 1, rows: 1 })
 })
 
+test('of an answer that is longer than was asked for, no more than that is applied at once', async () => {
+  await world.settle()
+  const { body } = await changed()
+  world.commit(...Array.from({ length: 1_001 }, () => body))
+  world.beat()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 1_001 })
+
+  expect(world.reads.map(({ after }) => after)).toEqual([0, 1_000])
+})
+
 test('every five seconds the cell learns which rows it can drop', async () => {
   await world.settle()
 
@@ -233,6 +256,15 @@ test('work that ended has an event with its cell', async () => {
     message: 'server work ended',
     fields: { cell: 'north', server_id: server, result: 'Success' },
   })
+
+  const view = volumeView(newId())
+  world.publish(world.commit({ kind: 'volume', view, requestId: 'req-2' }))
+  await world.round()
+
+  expect(world.logged.at(-1)).toMatchObject({
+    message: 'volume work ended',
+    fields: { cell: 'north', volume_id: view.volumeId, result: 'Success' },
+  })
 })
 
 test('rows that cannot be read are logged, and asked for', async () => {
@@ -266,12 +298,25 @@ test.each([
   expect(world.reads).not.toEqual([])
 })
 
-test("rows above a cell's share are dropped, and requested after a heartbeat", async () => {
-  await world.settle()
+/** The cell publishes a change above its share of batches. */
+async function publishTooMuch(): Promise<void> {
   for (let nth = 0; nth < 500; nth += 1) world.publish([])
   world.wakeUps = 0
   const { body } = await changed()
   world.publish(world.commit(body))
+}
+
+test("rows above a cell's share are requested by the next round, if no heartbeat comes first", async () => {
+  await world.settle()
+  await publishTooMuch()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(world.reads).toHaveLength(1)
+})
+
+test("rows above a cell's share are dropped, and requested after a heartbeat", async () => {
+  await world.settle()
+  await publishTooMuch()
 
   expect(world.logsOf('warn')).toEqual(['messages of a peer above its limit dropped'])
   expect(world.wakeUps).toBe(0)

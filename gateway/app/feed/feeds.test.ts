@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
@@ -21,6 +21,27 @@ let feeds: Feeds
 let cells: { readonly id: CellId; readonly name: string; readonly isReachable: boolean }[]
 let listeners: Set<Listener>
 let applied: number
+/** How many reconcilers wait for their next round. */
+let pauses: number
+
+function openFeeds(clock: Clock): Feeds {
+  const registry = {
+    cells: () => cells,
+    cell: (wanted: string) => cells.find((each) => each.id === wanted),
+    onHeartbeat(listener: Listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  return new Feeds({
+    deps: { ...world.deps, clock, cells: registry as never },
+    processName: 'me',
+    nats: world.bus() as never,
+    reach: world,
+    onApplied: () => (applied += 1),
+    onNotBuilt: () => undefined,
+  })
+}
 
 beforeAll(async () => {
   db = await globalDatabase('feeds')
@@ -32,22 +53,8 @@ beforeEach(async () => {
   cells = [{ id, name, isReachable: true }]
   listeners = new Set()
   applied = 0
-  const registry = {
-    cells: () => cells,
-    cell: (wanted: string) => cells.find((each) => each.id === wanted),
-    onHeartbeat(listener: Listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-  }
-  feeds = new Feeds({
-    deps: { ...world.deps, clock: systemClock, cells: registry as never },
-    processName: 'me',
-    nats: world.bus() as never,
-    reach: { missing: undefined },
-    onApplied: () => (applied += 1),
-    onNotBuilt: () => undefined,
-  })
+  pauses = 0
+  feeds = openFeeds(systemClock)
 })
 afterEach(() => feeds[Symbol.asyncDispose]())
 afterAll(() => db?.[Symbol.asyncDispose]())
@@ -96,8 +103,33 @@ test('a heartbeat with a higher position is followed, and its rows have events; 
   await expect.poll(() => applied).toBe(1)
 })
 
-test('after the bus was away every cell is asked', async () => {
+test('without the bus the feeds are left to other gateways', async () => {
   await settled()
+
+  world.missing = 'bus'
+
+  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 0 })
+})
+
+/** With it nothing begins that nothing wakes. */
+const asleep: Clock = {
+  ...systemClock,
+  sleep: async (_, signal) => {
+    pauses += 1
+    await systemClock.sleep(600_000, signal).finally(() => (pauses -= 1))
+  },
+}
+
+/** Feeds with nothing left to do, which begin a round only when they are woken. */
+async function fallAsleep(): Promise<void> {
+  await settled()
+  await feeds[Symbol.asyncDispose]()
+  feeds = openFeeds(asleep)
+  await expect.poll(() => feeds.status()[0]?.lastReport).toEqual({ holder: 1, rows: 0 })
+}
+
+test('after the bus was away every cell is asked at once', async () => {
+  await fallAsleep()
   const stateOf = await commit()
 
   feeds.reconnected()
@@ -105,12 +137,28 @@ test('after the bus was away every cell is asked', async () => {
   await expect.poll(stateOf).toBe('active')
 })
 
+test('feeds begin a round at once when they are woken, or hear of more', async () => {
+  await fallAsleep()
+  const before = feeds.status()[0]!.rounds
+
+  feeds.wakeAll()
+  await expect.poll(() => feeds.status()[0]?.rounds).toBe(before + 1)
+  const stateOf = await commit()
+  receive(id, 1)
+
+  await expect.poll(stateOf).toBe('active')
+})
+
 test('after the end no message is received, and no feed continues', async () => {
-  await settled()
+  await fallAsleep()
+  await expect.poll(() => pauses).toBe(2)
 
   await feeds[Symbol.asyncDispose]()
 
   expect(listeners.size).toBe(0)
   expect(statusNames()).toEqual([])
   expect(world.live().isOver).toBe(true)
+  expect(pauses).toBe(0)
+  // The bus may still hand over what it had received.
+  world.publish([])
 })

@@ -1,10 +1,12 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import { addVolume, volumeView } from '#test/env/fed-volumes.ts'
 import {
   activeView,
   addCell,
@@ -20,6 +22,7 @@ import { applyHostViews } from '../../db/host-index.ts'
 import { countMissing } from '../../db/missing-servers.ts'
 import { hostIndex } from '../../db/schema/cells.ts'
 import { instanceMappings, serverMigrations } from '../../db/schema/servers.ts'
+import { findVolume } from '../../db/volumes.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { resync } from './resync.ts'
 
@@ -29,7 +32,7 @@ type Page = CellAnswer<'snapshot.read'>
 type Hosts = CellAnswer<'snapshot.hosts'>
 
 const INCARNATION = newId<string>()
-const NO_VOLUMES = { position: 7, volumes: [], snapshots: [], isLast: true }
+const NO_VOLUMES = { position: 7, snapshots: [], isLast: true }
 const NONE = { incarnation: null, position: 0, needsResync: false }
 
 let db: Database
@@ -46,7 +49,11 @@ beforeEach(async () => {
 afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** A cell that holds these pages of instances and of hosts, and what it was asked. */
-function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<Hosts>[] = [{}]) {
+function cellWith(
+  pages: readonly Partial<Page>[],
+  hostPages: readonly Partial<Hosts>[] = [{}],
+  volumes: readonly VolumeView[] = [],
+) {
   const asked: { operation: string; ask: unknown; work: unknown }[] = []
   const logged: { level: string; fields: object; message: string }[] = []
   const left = { read: [...pages], hosts: [...hostPages] }
@@ -67,7 +74,7 @@ function cellWith(pages: readonly Partial<Page>[], hostPages: readonly Partial<H
         ...left.read.shift(),
       }
     if (operation === 'snapshot.volumes' || operation === 'snapshot.volume-snapshots')
-      return { ...NO_VOLUMES, incarnation: pages[0]?.incarnation ?? INCARNATION }
+      return { ...NO_VOLUMES, volumes, incarnation: pages[0]?.incarnation ?? INCARNATION }
     if (operation === 'snapshot.hosts')
       return {
         incarnation: INCARNATION,
@@ -110,6 +117,11 @@ test('pages follow each other, and the feed continues at the position of the fir
     report: { instances: 3, missing: 0 },
   })
   expect(await position()).toEqual(done.position)
+  expect(cell.asked.slice(2).map(({ operation }) => operation)).toEqual([
+    'snapshot.hosts',
+    'snapshot.volume-snapshots',
+    'snapshot.volumes',
+  ])
   expect(cell.of('snapshot.read')).toEqual([
     { afterInstance: null, limit: 500 },
     { afterInstance: b, limit: 500 },
@@ -158,6 +170,20 @@ test('a view may be older than the known one only if it comes from another incar
   const incarnation = newId<string>()
   await cellWith([{ instances: older, incarnation }], [{ incarnation }]).run(await position())
   expect(await findServer(db, a)).toMatchObject({ vmState: 'stopped', version: 3 })
+})
+
+test('a view of a volume may be older, too, only if it comes from another incarnation', async () => {
+  const volume = await addVolume(db, { cellId: id, projectId: newId() })
+  const shown = async () => (await findVolume(db, volume))?.cellVersion
+  await cellWith([{}], [{}], [volumeView(volume, { version: 9 })]).run()
+  const older = [volumeView(volume, { version: 4 })]
+
+  await cellWith([{}], [{}], older).run(await position())
+  expect(await shown()).toBe(9)
+
+  const incarnation = newId<string>()
+  await cellWith([{ incarnation }], [{ incarnation }], older).run(await position())
+  expect(await shown()).toBe(4)
 })
 
 test.each([
@@ -271,11 +297,21 @@ test('versions of hosts begin again with another incarnation, and only then', as
   expect(await hostsShown()).toEqual([['one', 2]])
 })
 
-test('a cell whose pages never end is given up', async () => {
-  const endless = Array.from({ length: 10_001 }, () => ({ isLast: false }))
+test.each(['instances', 'hosts'])(
+  'a cell whose pages of %s never end is given up',
+  async (what) => {
+    const instances = [activeView(newId())]
+    const endless = Array.from({ length: 10_001 }, () => ({ isLast: false, instances }))
+    using transaction = vi.spyOn(db, 'transaction')
+    using rows = vi.spyOn(db, 'rows')
+    transaction.mockResolvedValue(0)
+    rows.mockResolvedValue([])
 
-  await expect(cellWith([{}], endless).run()).rejects.toMatchObject({
-    kind: 'unavailable',
-    message: `Cell ${name} has more rows than a copy can have.`,
-  })
-})
+    const cell = what === 'hosts' ? cellWith([{}], endless) : cellWith(endless)
+
+    await expect(cell.run()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: `Cell ${name} has more rows than a copy can have.`,
+    })
+  },
+)

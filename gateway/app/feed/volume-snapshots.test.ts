@@ -1,26 +1,20 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import {
-  type CellId,
-  newId,
-  type SagaId,
-  type VolumeId,
-  type VolumeSnapshotId,
-} from '#common/ids.ts'
+import { type CellId, newId, type SagaId, type VolumeSnapshotId } from '#common/ids.ts'
 import type { VolumeSnapshotView } from '#openapi/wire/cell-volume-snapshot.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
+import {
+  copiedCell,
+  failuresOf,
+  addSnapshot as fedSnapshot,
+  snapshotView as view,
+} from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
-import {
-  findSnapshot,
-  insertSnapshot,
-  lockSnapshot,
-  writeLockedSnapshot,
-} from '../../db/volume-snapshots.ts'
+import { findSnapshot, lockSnapshot, writeLockedSnapshot } from '../../db/volume-snapshots.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { takeSnapshotFromLostCell } from '../volume-snapshots/take-from-lost-cell.ts'
-import { chargeVolumes } from '../volumes/quotas.ts'
 import { applyVolumeSnapshots } from './apply-volume-snapshots.ts'
 import { resyncVolumeSnapshots } from './resync-volume-snapshots.ts'
 
@@ -39,21 +33,7 @@ beforeEach(async () => {
 })
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-async function addSnapshot(sagaId: SagaId | null = null): Promise<VolumeSnapshotId> {
-  const id = newId<VolumeSnapshotId>()
-  const named = { name: null, description: null, metadata: {} }
-  const of = { volumeId: newId<VolumeId>(), typeId: null, sizeGb: 3 }
-  await db.transaction(async (tx) => {
-    await insertSnapshot(tx, { id, projectId, userId: 'user', ...named, ...of, cellId, sagaId })
-    await chargeVolumes(tx, { projectId, typeId: null }, { snapshots: 1, gigabytes: 3 })
-  })
-  return id
-}
-
-function view(snapshotId: string, change: Partial<VolumeSnapshotView> = {}): VolumeSnapshotView {
-  const base = { snapshotId, version: 2, state: 'available', sizeGb: 3 } as const
-  return { ...base, fault: null, updatedAt: 1, ...change }
-}
+const addSnapshot = (sagaId?: SagaId) => fedSnapshot(db, { cellId, projectId, sagaId })
 
 async function apply(bodies: readonly FeedBody[], from = cellId): Promise<void> {
   const rows = bodies.map((body, index) => ({ n: index + 1, body }))
@@ -88,6 +68,43 @@ test('the newest view of its cell counts, and no other', async () => {
   expect(await findSnapshot(db, id)).toMatchObject({ status: 'available', cellVersion: 3 })
 })
 
+test('rows about a snapshot that is not known change nothing, and the rows after them count', async () => {
+  const [id, unknown] = [await addSnapshot(), newId<string>()]
+
+  await apply([shown(view(unknown)), gone(unknown), shown(view(id))])
+
+  expect(await findSnapshot(db, unknown)).toBeUndefined()
+  expect(await findSnapshot(db, id)).toMatchObject({ status: 'available' })
+})
+
+/** What the cell says at the end of a request. */
+const ended = (snapshotId: string, change: Partial<VolumeSnapshotView> = {}): FeedBody => {
+  return { kind: 'volume-snapshot', view: view(snapshotId, change), requestId: 'req-1' }
+}
+const BROKEN = { state: 'error', fault: 'The store is full.' } as const
+
+test('a project is told once which request for a snapshot has failed', async () => {
+  const id = await addSnapshot()
+
+  await apply([ended(id, BROKEN)], newId<CellId>())
+  expect(await failuresOf(db, id)).toEqual([])
+  for (let time = 0; time < 2; time += 1) await apply([ended(id, BROKEN), ended(id, BROKEN)])
+
+  expect(await failuresOf(db, id)).toEqual(['VOLUME_VOLUME_SNAPSHOT_009_001 req-1'])
+})
+
+test('a project is not told of a snapshot that is made, breaks later, is deleted, or was in no request', async () => {
+  const [made, deleted, unasked] = [await addSnapshot(), await addSnapshot(), await addSnapshot()]
+  await markDeleting(deleted)
+
+  await apply([ended(made), ended(deleted, BROKEN), shown(view(unasked, BROKEN))])
+  await apply([ended(made, { ...BROKEN, version: 3 })])
+
+  expect(await findSnapshot(db, made)).toMatchObject({ status: 'error' })
+  expect(await findSnapshot(db, unasked)).toMatchObject({ status: 'error' })
+  for (const id of [made, deleted, unasked]) expect(await failuresOf(db, id)).toEqual([])
+})
+
 test('a snapshot that is deleted stays so until it is gone, once, or its cell says that it could not', async () => {
   const [id, kept] = [await addSnapshot(), await addSnapshot()]
   await markDeleting(id, kept)
@@ -108,17 +125,8 @@ test('a snapshot that is deleted stays so until it is gone, once, or its cell sa
 
 /** Compares with a cell that has these; returns what it was told to delete. */
 async function resync(snapshots: readonly VolumeSnapshotView[], isReplaced = false) {
-  const incarnation = newId<string>()
-  const deleted: string[] = []
-  const askCell = async (_cell: unknown, operation: string, ask: never) => {
-    await Promise.resolve()
-    if (operation === 'snapshot.volume-snapshots')
-      return { incarnation, position: 1, snapshots, isLast: true }
-    deleted.push((ask as { operation: { snapshotId: string } }).operation.snapshotId)
-    return { outcome: 'deleted' }
-  }
-  const deps = { db, askCell, log: { warn: () => {} } } as unknown as ComputeDeps
-  await resyncVolumeSnapshots(deps, { id: cellId, name: 'north' }, { incarnation, isReplaced })
+  const { deps, copy, deleted } = copiedCell(db, { snapshots }, isReplaced)
+  await resyncVolumeSnapshots(deps, { id: cellId, name: 'north' }, copy)
   return deleted
 }
 

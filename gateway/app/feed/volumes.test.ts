@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
@@ -12,6 +11,12 @@ import {
 } from '#common/ids.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
+import {
+  copiedCell,
+  failuresOf,
+  addVolume as fedVolume,
+  volumeView as view,
+} from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
 import { queueHeldStatus, queueVolumeLock } from '../../db/held-volumes.ts'
 import { volumeMessages } from '../../db/schema/block-storage.ts'
@@ -24,7 +29,6 @@ import { beginVolumeMove, endVolumeMove } from '../../db/volume-moves.ts'
 import { volumeQuotaRows } from '../../db/volume-quotas.ts'
 import {
   findVolume,
-  insertVolume,
   lockVolume,
   unownedVolumeDeletes,
   writeLockedVolume,
@@ -54,50 +58,8 @@ beforeEach(async () => {
 })
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-async function addVolume(change: { readonly sagaId?: SagaId } = {}): Promise<VolumeId> {
-  const id = newId<VolumeId>()
-  await db.transaction(async (tx) => {
-    await insertVolume(tx, {
-      id,
-      projectId,
-      userId: 'user',
-      name: null,
-      description: null,
-      metadata: {},
-      typeId: null,
-      specs: {},
-      zone: null,
-      sizeGb: 3,
-      isBootable: false,
-      isMultiattach: false,
-      encryption: null,
-      source: null,
-      imageMetadata: null,
-      cellId,
-      status: 'creating',
-      fault: null,
-      sagaId: change.sagaId ?? null,
-    })
-    await chargeVolumes(tx, { projectId, typeId: null }, { volumes: 1, gigabytes: 3 })
-  })
-  return id
-}
-
-function view(volumeId: string, change: Partial<VolumeView> = {}): VolumeView {
-  return {
-    volumeId,
-    attempt: 1,
-    version: 2,
-    state: 'available',
-    sizeGb: 3,
-    storeId: 'store',
-    storeName: 'fast',
-    zone: 'nova',
-    fault: null,
-    updatedAt: 1,
-    ...change,
-  }
-}
+const addVolume = (change: { readonly sagaId?: SagaId } = {}) =>
+  fedVolume(db, { cellId, projectId, ...change })
 
 async function apply(bodies: readonly FeedBody[], from = cellId): Promise<void> {
   const rows = bodies.map((body, index) => ({ n: index + 1, body }))
@@ -136,22 +98,31 @@ test('the newest view of the mapped cell and attempt counts, and no other', asyn
   })
 })
 
+test('rows about a volume that is not known change nothing, and the rows after them count', async () => {
+  const [id, unknown] = [await addVolume(), newId<string>()]
+  const released = { kind: 'volume-released', volumeId: unknown, attachmentId: newId() } as const
+
+  await apply([shown(view(unknown)), gone(unknown), released, shown(view(id))])
+
+  expect(await findVolume(db, unknown)).toBeUndefined()
+  expect(await findVolume(db, id)).toMatchObject({ status: 'available' })
+})
+
 test('a project is told which request has failed, once, and not of what ends well or is deleted', async () => {
   const [failed, deleted] = [await addVolume(), await addVolume()]
   const ended = (id: VolumeId, change: Partial<VolumeView>): FeedBody => {
     return { kind: 'volume', view: view(id, change), requestId: `req-${change.version}` }
   }
-  const said = async () =>
-    (await db.orm.select().from(volumeMessages).where(eq(volumeMessages.resourceId, failed))).map(
-      ({ eventId, requestId }) => `${eventId} ${requestId}`,
-    )
+  const said = () => failuresOf(db, failed)
   await mark(deleted, { isDeleting: true, status: 'deleting' })
 
   await apply([ended(failed, { version: 2 })])
   expect(await said()).toEqual([])
   await mark(failed, { status: 'extending' })
-  for (let time = 0; time < 2; time += 1)
-    await apply([ended(failed, { version: 3, fault: 'no room in store fast' })])
+  const refused = ended(failed, { version: 3, fault: 'no room in store fast' })
+  await apply([refused], newId<CellId>())
+  expect(await said()).toEqual([])
+  for (let time = 0; time < 2; time += 1) await apply([refused])
   await apply([ended(deleted, { version: 4, fault: 'no room', state: 'error' })])
 
   expect(await said()).toEqual(['VOLUME_VOLUME_007_010 req-3'])
@@ -242,23 +213,9 @@ test('a volume that is deleted stays so until it is gone, once, or its cell says
   expect(await used()).toEqual({ volumes: 1, gigabytes: 3 })
 })
 
-/** A cell that has these volumes, and what it was asked to delete. */
-function cellWith(volumes: readonly VolumeView[]) {
-  const incarnation = newId<string>()
-  const deleted: string[] = []
-  const askCell = async (_cell: unknown, operation: string, ask: never) => {
-    await Promise.resolve()
-    if (operation === 'snapshot.volumes') return { incarnation, position: 1, volumes, isLast: true }
-    deleted.push((ask as { operation: { volumeId: string } }).operation.volumeId)
-    return { outcome: 'deleted' }
-  }
-  const log = { warn: () => {} }
-  return { deps: { db, askCell, log } as unknown as ComputeDeps, incarnation, deleted }
-}
-
 const resync = async (volumes: readonly VolumeView[], isReplaced = false) => {
-  const { deps, incarnation, deleted } = cellWith(volumes)
-  await resyncVolumes(deps, { id: cellId, name: 'north' }, { incarnation, isReplaced })
+  const { deps, copy, deleted } = copiedCell(db, { volumes }, isReplaced)
+  await resyncVolumes(deps, { id: cellId, name: 'north' }, copy)
   return deleted
 }
 
