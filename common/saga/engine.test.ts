@@ -347,3 +347,51 @@ test('a saga from which an exception escapes is set aside before its process end
   const rows = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
   await expect.poll(async () => (await rows())[0]?.state).toBe('stuck')
 })
+
+test('the last step of a saga that is set aside is kept, and no other saga takes a further one', async () => {
+  const [escapes, other] = [newId<string>(), newId<string>()]
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const steps = saga.steps.map((step): Step<World, Params> => {
+    if (step.name !== 'announce' || step.kind !== 'remote') return step
+    const run = async ({ params }: StepCall<World, Params>, signal: AbortSignal) => {
+      if (params.id === other) {
+        asked.resolve()
+        await answered.promise
+        return null
+      }
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      void setOwnTaskAside('An exception escaped from it.')
+      await aborted
+      await systemClock.sleep(50)
+      return 'announced'
+    }
+    return { ...step, run }
+  })
+  const again: Step<World, Params> = {
+    kind: 'remote',
+    name: 'again',
+    run: async ({ deps, params }) => {
+      deps.outside.add(`${params.id}:again`)
+      return null
+    },
+    undo: 'none',
+  }
+  const tried: Saga<World, Params> = { ...saga, steps: [...steps, again] }
+  await using engine = await open(tried)
+  const otherRun = run(engine, tried, other)
+  await asked.promise
+  expect(await run(engine, tried, escapes)).toBe('handed-over')
+  answered.resolve()
+
+  expect(await otherRun).toBe('handed-over')
+  expect(await leftOf(other)).not.toContain(`${other}:again`)
+  const row = async () => {
+    const [found] = await db.orm.select().from(sagas).where(eq(sagas.subject, escapes))
+    return found
+  }
+  await expect.poll(async () => (await row())?.state).toBe('stuck')
+  expect((await row())?.log).toContainEqual({
+    ...{ step: 'announce', event: 'succeeded', data: 'announced' },
+  })
+})

@@ -8,6 +8,7 @@ import { Failure } from '../errors.ts'
 import { newId, type SagaId } from '../ids.ts'
 import type { IsolatedEnd } from '../isolated/isolated-process.ts'
 import type { Logger } from '../log.ts'
+import { sagaMeasure } from '../metrics/measures.ts'
 import { SagaEngine, type SagaEngineOptions } from './engine.ts'
 import { seizeLease } from './lease.ts'
 import { adoptSagas, hasBegun, markSaga, queueSaga, SagaLost } from './log.ts'
@@ -225,6 +226,104 @@ test('a saga that another process took while it was tried in isolation stays wit
     .toEqual(['isolated saga handed over'])
   expect(logged[0]).toMatchObject({ level: 'warn', fields: { saga: id } })
   expect(await rowOf(id)).toMatchObject({ ...generationOf(taken), state: 'running' })
+})
+
+/** A saga of the process's predecessor, which may have been the cause of its end. */
+async function suspect(processName: string): Promise<SagaId> {
+  const lease = await seizeLease(db, processName, newId(), TTL_MS)
+  const id = newId<SagaId>()
+  const record = { id, name: 'sample', version: 1, ...start() }
+  await db.transaction((tx) => queueSaga(tx, record, lease, { state: 'running' }))
+  return id
+}
+
+test.each([
+  ['is set aside', { kind: 'guilty', why: 'It ended its process.' }, 'stuck'],
+  ['is tried later', { kind: 'ended', answer: 'handed-over' }, undefined],
+  ['has ended', { kind: 'ended', answer: 'done' }, 'done'],
+] as const)('a saga that was tried in isolation and %s is told so', async (_, end, told) => {
+  const processName = newId<string>()
+  const id = await suspect(processName)
+  const ended: unknown[] = []
+  const onEnded = (record: { readonly id: SagaId }, outcome: string) => {
+    ended.push([record.id, outcome])
+  }
+  const tried = Promise.withResolvers<void>()
+  const run = async (): Promise<IsolatedEnd> => {
+    tried.resolve()
+    return end
+  }
+
+  {
+    await using engine = await SagaEngine.open(
+      optionsOf({ processName, isolated: { run }, onEnded }),
+    )
+    await engine.recover()
+    await tried.promise
+  }
+
+  expect(ended).toEqual(told === undefined ? [] : [[id, told]])
+  const stuck = { saga: id, saga_name: 'sample', subject: expect.stringMatching(/./) }
+  expect(logged).toMatchObject(told === 'stuck' ? [{ level: 'error', fields: stuck }] : [])
+  const isLater = ((await rowOf(id))?.resumeAt.getTime() ?? 0) > Date.now()
+  expect(isLater).toBe(told === undefined)
+})
+
+test('a process that wants to hear of no end tries sagas in isolation as well', async () => {
+  const processName = newId<string>()
+  await suspect(processName)
+  const run = () => Promise.resolve<IsolatedEnd>({ kind: 'ended', answer: 'done' })
+
+  {
+    await using engine = await SagaEngine.open(optionsOf({ processName, isolated: { run } }))
+    await engine.recover()
+  }
+
+  expect(logged).toEqual([])
+})
+
+test('the end of a saga is told and measured once, and one that goes on later is only measured', async () => {
+  const { failing, on } = failingDatabase()
+  const told: unknown[] = []
+  const measured: unknown[] = []
+  using _measure = sagaMeasure.listen(({ saga: name, outcome }) => measured.push([name, outcome]))
+  const onEnded = ({ id }: { readonly id: SagaId }, outcome: string) => {
+    told.push([id, outcome])
+  }
+  await using engine = await SagaEngine.open(optionsOf({ db: on, onEnded }))
+
+  const done = await engine.start(saga, start())
+  expect(await done.finished).toBe('done')
+  const later = await engine.start(saga, start())
+  failing.add('transaction')
+  expect(await later.finished).toBe('handed-over')
+
+  expect(told).toEqual([[done.id, 'done']])
+  expect(measured).toEqual([
+    ['sample', 'done'],
+    ['sample', 'handed-over'],
+  ])
+})
+
+test('a saga at work is taken up by no look, and one that rests by one of two looks', async () => {
+  const answers = Promise.withResolvers<null>()
+  const build = { ...saga.steps[0]!, run: () => (deps.taken.push('build'), answers.promise) }
+  const slow = { ...saga, steps: [build, saga.steps[1]!] } as Saga<Deps, object>
+  await using engine = await SagaEngine.open(optionsOf({ sagas: [slow] }))
+  const atWork = await engine.start(slow, start())
+  await expect.poll(() => deps.taken).toEqual(['build'])
+  expect(await engine.recover()).toBe(0)
+
+  const resting = newId<SagaId>()
+  const record = { id: resting, name: 'sample', version: 1, ...start() }
+  await db.transaction((tx) => queueSaga(tx, record, engine.lease, { state: 'running' }))
+  await Promise.all([engine.recover(), engine.recover()])
+  await expect.poll(() => deps.taken).toEqual(['build', 'build'])
+  answers.resolve(null)
+
+  expect(await atWork.finished).toBe('done')
+  await expect.poll(async () => (await rowOf(resting))?.state).toBe('done')
+  expect(deps.taken.toSorted()).toEqual(['build', 'build', 'note', 'note'])
 })
 
 test('only the process that owns a saga marks it', async () => {

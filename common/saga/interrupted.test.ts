@@ -53,7 +53,8 @@ test('a process that stops keeps the answer that it waits for, and takes no furt
   const { asked, answer, pass } = gate()
   const saga = sagaOf([remote('build', { run: pass }), local('note'), remote('tell')])
   const engine = await open(saga)
-  const { finished } = await engine.start(saga, start())
+  const begun = start()
+  const { finished } = await engine.start(saga, begun)
   await asked
 
   const stopped = engine[Symbol.asyncDispose]()
@@ -62,6 +63,8 @@ test('a process that stops keeps the answer that it waits for, and takes no furt
 
   expect(await finished).toBe('handed-over')
   expect(done).toEqual(['note'])
+  const [row] = await sample.db.orm.select().from(sagas).where(eq(sagas.subject, begun.subject))
+  expect(row).toMatchObject({ state: 'running', execution: 'idle' })
 })
 
 test('a process that stops while a saga unwinds undoes no further step', async () => {

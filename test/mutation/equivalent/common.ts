@@ -85,4 +85,34 @@ export const IN_COMMON: readonly Equivalent[] = [
     replacement: 'false',
     why: 'Where no saga is found none is known by its name either: the line only tells the compiler.',
   },
+  {
+    file: 'common/saga/engine.ts',
+    line: 'if (released.length > 0) await releaseSagas(db, this.#lease, released)',
+    replacement: 'true',
+    why: 'An update of no sagas changes none: the line only saves the statement.',
+  },
+  {
+    file: 'common/saga/engine.ts',
+    line: 'if (released.length > 0) await releaseSagas(db, this.#lease, released)',
+    replacement: 'released.length >= 0',
+    why: 'An update of no sagas changes none: the line only saves the statement.',
+  },
+  {
+    file: 'common/saga/engine.ts',
+    line: '} finally {',
+    replacement: '{}',
+    why: 'A set that no look uses any more takes memory, and nothing else.',
+  },
+  {
+    file: 'common/saga/engine.ts',
+    line: 'this.#adoptions.delete(running)',
+    replacement: ';',
+    why: 'A set that no look uses any more takes memory, and nothing else.',
+  },
+  {
+    file: 'common/saga/engine.ts',
+    line: 'if (running !== undefined) await settledWithin(clock, LAST_STEP_MS, running)',
+    replacement: 'true',
+    why: 'The saga from which an exception escapes is running.',
+  },
 ]
