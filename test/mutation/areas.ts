@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 /** Code that is mutated together, and the tests that must notice every mutant. */
 export interface Area {
-  /** A folder or a file below the root of the repository. */
+  /** A folder or a file below the root of the repository, or some lines of a file, as in `common/saga/log.ts:10-20`. */
   readonly path: string
   /** Globs of test files. */
   readonly tests: readonly string[]
@@ -19,23 +19,27 @@ export const AREAS: readonly Area[] = [
   { path: 'gateway/app/feed', tests: ['gateway/app/feed/**/*.test.ts'] },
 ]
 
+/** Which lines of a file: the first and the last one. */
+const LINES = /:\d+-\d+$/
+
 /** The areas of these paths, all of them where none is given: a path that no area covers is tried with the tests of its folder. Throws an Error for a path that does not exist. */
 export function areasOf(paths: readonly string[]): readonly Area[] {
   if (paths.length === 0) return AREAS
   return paths.map((given) => {
     const path = given.replace(/\/$/, '')
-    if (!existsSync(path))
-      throw new Error(`${path} does not exist. Name a folder or a file of the repository.`)
-    const area = AREAS.find((each) => path === each.path || path.startsWith(`${each.path}/`))
+    const file = path.replace(LINES, '')
+    if (!existsSync(file))
+      throw new Error(`${file} does not exist. Name a folder or a file of the repository.`)
+    const area = AREAS.find((each) => file === each.path || file.startsWith(`${each.path}/`))
     if (area !== undefined) return { path, tests: area.tests }
-    const folder = path.endsWith('.ts') ? dirname(path) : path
+    const folder = file.endsWith('.ts') ? dirname(file) : file
     return { path, tests: [`${folder}/**/*.test.ts`] }
   })
 }
 
 /** Globs of the files that are mutated: what runs, and neither tests nor schemas, which migrations test. */
 export function mutatedFiles(path: string): readonly string[] {
-  if (path.endsWith('.ts')) return [path]
+  if (path.replace(LINES, '').endsWith('.ts')) return [path]
   return [
     `${path}/**/*.ts`,
     `!${path}/**/*.test.ts`,
