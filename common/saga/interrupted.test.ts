@@ -12,7 +12,7 @@ import { sagas } from './schema.ts'
 // Goal: what a saga leaves for the next process when its own stops, loses its database or its lease, and what is logged.
 
 const sample = new SampleSagas('saga_interrupted')
-const { done, logged, local, remote, failing, open, run, rowOf } = sample
+const { done, ended, logged, local, remote, failing, open, run, rowOf } = sample
 
 const start = () => {
   const id = newId<string>()
@@ -63,6 +63,7 @@ test('a process that stops keeps the answer that it waits for, and takes no furt
 
   expect(await finished).toBe('handed-over')
   expect(done).toEqual(['note'])
+  expect(ended).toEqual([])
   const [row] = await sample.db.orm.select().from(sagas).where(eq(sagas.subject, begun.subject))
   expect(row).toMatchObject({ state: 'running', execution: 'idle' })
 })

@@ -7,7 +7,7 @@ import { type ErrorKind, Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
-import type { LocalStep, RemoteStep, Saga, Step } from '#common/saga/saga.ts'
+import type { LocalStep, RemoteStep, Saga, SagaOutcome, Step } from '#common/saga/saga.ts'
 import { sagas } from '#common/saga/schema.ts'
 import { migratedDatabase } from './migrated-database.ts'
 
@@ -21,6 +21,8 @@ export class SampleSagas {
   /** What steps did and undid, in order. */
   readonly done: string[] = []
   readonly logged: { level: string; message: string; fields: Record<string, unknown> }[] = []
+  /** How sagas ended, as their processes were told. */
+  readonly ended: SagaOutcome[] = []
   readonly pauses: number[] = []
   #db: Database | undefined
 
@@ -30,7 +32,7 @@ export class SampleSagas {
       this.#db = new Database({ url: await migratedDatabase(name, 'cells'), connectionsMax: 8 })
     })
     beforeEach(() => {
-      for (const list of [this.done, this.logged, this.pauses]) list.length = 0
+      for (const list of [this.done, this.logged, this.ended, this.pauses]) list.length = 0
     })
     afterAll(() => this.#db?.[Symbol.asyncDispose]())
   }
@@ -62,7 +64,8 @@ export class SampleSagas {
     { on = this.db as Transactional, processName = newId<string>() } = {},
   ): Promise<SagaEngine<object>> => {
     const [clock, log] = [this.#quickClock(), this.#log()]
-    return SagaEngine.open({ db: on, deps: {}, sagas: [saga], processName, clock, log })
+    const onEnded = (_saga: unknown, outcome: SagaOutcome) => void this.ended.push(outcome)
+    return SagaEngine.open({ db: on, deps: {}, sagas: [saga], processName, clock, log, onEnded })
   }
 
   /** Begins the saga, and waits until its process has finished with it. */

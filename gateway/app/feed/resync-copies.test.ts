@@ -48,16 +48,16 @@ const rows = (count: number): Row[] =>
 
 test('what the cell has is applied page by page, after what is known has been read', async () => {
   known = rows(2)
-  pages = [page(['a', 'b']), page(['c'], true)]
+  pages = [page(['a', 'b', 'c']), page(['d'], true)]
 
   await resyncCopies(cell, COPY, kind)
 
   expect(asked).toEqual([
     ['known', true, ''],
     ['read', null],
-    ['read', 'b'],
+    ['read', 'c'],
   ])
-  expect(applied).toEqual(['a', 'b', 'c'].map((view) => [view, COPY]))
+  expect(applied).toEqual(['a', 'b', 'c', 'd'].map((view) => [view, COPY]))
   expect(missing).toEqual([idAt(0), idAt(1)])
 })
 
