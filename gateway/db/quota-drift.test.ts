@@ -2,9 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
 import { type CellId, newId, type VolumeId, type VolumeSnapshotId } from '#common/ids.ts'
-import { waitFor } from '#common/wait-for.ts'
 import { bootedPort } from '#test/env/booted-port.ts'
-import { hasLockWait } from '#test/env/lock-waits.ts'
+import { actUntilWaiting } from '#test/env/lock-waits.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
@@ -19,7 +18,6 @@ import { volumeQuotaRows } from './volume-quotas.ts'
 import { insertSnapshot } from './volume-snapshots.ts'
 import { insertVolume, writeLockedVolume } from './volumes.ts'
 
-const WAIT_MS = 30_000
 const signal = new AbortController().signal
 
 let db: Database
@@ -43,15 +41,14 @@ test('a port that is detached while its server is deleted is given back once', a
   const another = await bootedPort(db)
   await db.orm.update(networkQuotas).set({ used: 7 }).where(eq(networkQuotas.projectId, projectId))
   const now = new Date()
-  let detached: Promise<void> | undefined
 
-  await db.transaction(async (tx) => {
+  const { acted } = await db.transaction(async (tx) => {
     await releasePorts(tx, [serverId], now)
     await tx.flush()
-    detached ??= db.transaction((other) => releasePort(other, serverId, portId, now))
-    await waitFor('the detach to wait for the delete', () => hasLockWait(db), WAIT_MS)
+    const detach = () => db.transaction((other) => releasePort(other, serverId, portId, now))
+    return actUntilWaiting(db, detach)
   })
-  await detached
+  await acted
 
   expect(await usedPorts(projectId)).toBe(6)
   expect(await usedPorts(another.projectId)).toBe(1)
@@ -89,15 +86,13 @@ test('a wrong ledger is corrected once, and the correction is reported', async (
 test('a count beside a charge that has not committed leaves it its share', async () => {
   const { projectId, serverId } = await bootedPort(db)
   await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
-  let repaired: Promise<unknown> | undefined
 
-  await db.transaction(async (tx) => {
+  const { acted } = await db.transaction(async (tx) => {
     await releasePorts(tx, [serverId], new Date())
     await tx.flush()
-    repaired ??= repairQuotaDrift(db, signal)
-    await waitFor('the count to wait for the release', () => hasLockWait(db), WAIT_MS)
+    return actUntilWaiting(db, () => repairQuotaDrift(db, signal))
   })
-  await repaired
+  await acted
 
   expect(await usedPorts(projectId)).toBe(0)
 })

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { eq } from 'drizzle-orm'
+import type { WorkContext } from '#common/context.ts'
 import type { Database } from '#common/db/database.ts'
 import {
   type CellId,
@@ -104,6 +106,9 @@ export async function failuresOf(db: Database, resourceId: string): Promise<read
   return rows.map(({ eventId, requestId }) => `${eventId} ${requestId}`)
 }
 
+/** Arguments of `askCell`. */
+type AskCell = readonly [unknown, operation: string, ask: object, { readonly work: WorkContext }]
+
 interface Copied {
   readonly volumes?: readonly VolumeView[]
   readonly snapshots?: readonly VolumeSnapshotView[]
@@ -114,7 +119,8 @@ export function copiedCell(db: Database, has: Copied, isReplaced = false) {
   const incarnation = newId<string>()
   const deleted: string[] = []
   const warned: object[] = []
-  const askCell = async (_cell: unknown, operation: string, ask: never) => {
+  const askCell = async (...[, operation, ask, { work }]: AskCell) => {
+    assert(work.requestId)
     await Promise.resolve()
     if (operation.startsWith('snapshot.')) return { incarnation, position: 1, ...has, isLast: true }
     const told = ask as { operation: { volumeId?: string; snapshotId?: string } }

@@ -2,18 +2,15 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import { waitFor } from '#common/wait-for.ts'
 import type { FeedBody } from '#openapi/wire/feed.ts'
 import { addSnapshot, addVolume, snapshotView, volumeView } from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
-import { hasLockWait } from '#test/env/lock-waits.ts'
+import { actUntilWaiting } from '#test/env/lock-waits.ts'
 import { applyVolumeSnapshots } from './apply-volume-snapshots.ts'
 import { applyVolumes } from './apply-volumes.ts'
 
 // Goal: a batch locks its volumes and snapshots in order of id, whatever its own order: two gateways that each wait for what
 // the other has locked would end in a deadlock.
-
-const LIMIT_MS = 30_000
 
 let db: Database
 let cellId: CellId
@@ -51,18 +48,17 @@ test.each(Object.entries(KINDS))('%s that wait for the first keep no other', asy
   const bodies = [kind.row(second), kind.row(first)]
   const rows = bodies.map((body, index) => ({ n: index + 1, body }))
   const table = sql.identifier(kind.table)
-  let applied: Promise<void> | undefined
 
-  const free = await db.transaction(async (tx) => {
+  const { acted, free } = await db.transaction(async (tx) => {
     await tx.orm.execute(sql`select 1 from ${table} where id = ${first} for update`)
-    applied ??= db.transaction((other) => kind.apply(other, cellId, rows))
-    await waitFor('the batch to wait', () => hasLockWait(db), LIMIT_MS)
+    const apply = () => db.transaction((other) => kind.apply(other, cellId, rows))
+    const { acted } = await actUntilWaiting(db, apply)
     const [found] = await tx.orm.execute(
       sql`select id from ${table} where id = ${second} for update skip locked`,
     )
-    return found
+    return { acted, free: found }
   })
-  await applied
+  await acted
 
   expect(free).toEqual([{ id: second }])
 })

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database, Tx } from '#common/db/database.ts'
 import { type CellId, newId, type SagaId, type VolumeId } from '#common/ids.ts'
-import { waitFor } from '#common/wait-for.ts'
 import type { VolumeView } from '#openapi/wire/cell-volume.ts'
 import {
   addSnapshot,
@@ -11,7 +10,7 @@ import {
   volumeView,
 } from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
-import { hasLockWait } from '#test/env/lock-waits.ts'
+import { actUntilWaiting } from '#test/env/lock-waits.ts'
 import { beginVolumeMove } from '../../db/volume-moves.ts'
 import {
   findSnapshot,
@@ -30,8 +29,6 @@ import { resyncVolumeSnapshots } from './resync-volume-snapshots.ts'
 import { resyncVolumes } from './resync-volumes.ts'
 
 // Goal: a copy ends only what is certainly not needed, and what changes while it is compared stays as it has become.
-
-const LIMIT_MS = 30_000
 
 let db: Database
 let cellId: CellId
@@ -137,12 +134,10 @@ test('an operator reads which volumes are missing, and which content of unknown 
 
 /** `act` finds the rows as they were before `write`, and can lock them only afterwards. */
 async function writeMeanwhile(write: (tx: Tx) => Promise<unknown>, act: () => Promise<unknown>) {
-  let acted: Promise<unknown> | undefined
-  await db.transaction(async (tx) => {
+  const { acted } = await db.transaction(async (tx) => {
     await write(tx)
     await tx.flush()
-    acted ??= act()
-    await waitFor('the copy to wait', () => hasLockWait(db), LIMIT_MS)
+    return actUntilWaiting(db, act)
   })
   await acted
 }
