@@ -4,28 +4,42 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, groupMembers } from '../db/schema/placement.ts'
+import { serverMigrations } from '../db/schema/server-migrations.ts'
 import { type GroupPlace, leaveGroup, queueLeaveGroup } from './group.ts'
 import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
 import { queueAmountsReturn } from './return-amounts.ts'
 
 const p = sql.placeholder
 
+const HELD_COLUMNS = {
+  consumer_id: allocations.consumerId,
+  provider_id: allocations.providerId,
+  resource_class: allocations.resourceClass,
+  used: allocations.used,
+  group_id: groupMembers.groupId,
+  host_id: groupMembers.hostId,
+}
+const HAS_MOVED = sql<number>`exists (
+  select 1 from ${serverMigrations} where ${serverMigrations.serverId} = ${allocations.consumerId})`
+const ofConsumer = eq(groupMembers.consumerId, allocations.consumerId)
+
 const heldWhere = (consumers: SQL | undefined) =>
-  builder
-    .select({
-      consumer_id: allocations.consumerId,
-      provider_id: allocations.providerId,
-      resource_class: allocations.resourceClass,
-      used: allocations.used,
-      group_id: groupMembers.groupId,
-      host_id: groupMembers.hostId,
-    })
-    .from(allocations)
-    .leftJoin(groupMembers, eq(groupMembers.consumerId, allocations.consumerId))
-    .where(consumers)
+  builder.select(HELD_COLUMNS).from(allocations).leftJoin(groupMembers, ofConsumer).where(consumers)
 
 const HELD = new Lookup<Held & { readonly consumer_id: string }>(
   (consumers) => heldWhere(inArray(allocations.consumerId, [...consumers])),
+  ({ consumer_id }) => consumer_id,
+)
+/** Most servers have never moved, and a delete asks for each. */
+const HELD_BY_SERVER = new Lookup<
+  Held & { readonly consumer_id: string; readonly has_moved: number }
+>(
+  (servers) =>
+    builder
+      .select({ ...HELD_COLUMNS, has_moved: HAS_MOVED.as('has_moved') })
+      .from(allocations)
+      .leftJoin(groupMembers, ofConsumer)
+      .where(inArray(allocations.consumerId, [...servers])),
   ({ consumer_id }) => consumer_id,
 )
 const LOCKED = statement(heldWhere(eq(allocations.consumerId, p('consumer'))).for('update'))
@@ -59,6 +73,19 @@ export async function release(tx: Tx, consumer: string): Promise<void> {
 /** The present allocations of the consumer. */
 export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]> {
   return HELD.all(db, consumer)
+}
+
+/** The same of a server; `mayHaveMoved` is false only where it has no migration. */
+export async function heldByServer(
+  db: Executor,
+  serverId: string,
+): Promise<{ readonly held: readonly Held[]; readonly mayHaveMoved: boolean }> {
+  const rows = await HELD_BY_SERVER.all(db, serverId)
+  const held = rows.map((row): Held => {
+    const { has_moved: _, ...each } = row
+    return each
+  })
+  return { held, mayHaveMoved: rows[0]?.has_moved !== 0 }
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 } from '../../db/instances.ts'
 import { queueAttemptEnd } from '../../db/operations.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
-import { type Held, heldBy, queueRelease, release } from '../../placement/release.ts'
+import { type Held, heldByServer, queueRelease, release } from '../../placement/release.ts'
 import { endedEvent, failedAction, queueActionEnd } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
@@ -66,10 +66,8 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
   run: async (call, signal): Promise<Destroyed> => {
     const { deps, params, work } = call
     const { instance } = params
-    const [migration, held] = await Promise.all([
-      openMigration(deps, instance),
-      heldBy(deps.db, instance.id),
-    ])
+    const { held, mayHaveMoved } = await heldByServer(deps.db, instance.id)
+    const migration = mayHaveMoved ? await openMigration(deps, instance) : undefined
     for (const host of hostsOf(deps, instance, migration)) {
       const operation = { ...params.operation, id: newId() }
       const startedAt = deps.clock.now()
