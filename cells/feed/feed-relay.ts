@@ -23,6 +23,9 @@ const LEASE_NAME = 'feed-relay'
 const LEASE_TTL_MS = 3_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
+/** While so many rows go out at once and more come meanwhile: what a gateway pays for a batch hardly depends on its length. */
+const BUSY_ROWS = 4
+const GATHER_BUSY_MS = 25
 /** The heartbeat looks every second whether a wake-up was lost. */
 const POLL_MS = 10_000
 const BATCH_ROWS = 200
@@ -40,6 +43,8 @@ export class FeedRelay implements AsyncDisposable {
   readonly #lease: HeldLease
   #isHolder = false
   #isFailing = false
+  /** How many rows the last round sent. */
+  #sent = 0
   /** The highest number given; undefined until read, and again after anything went wrong. */
   #last: number | undefined
 
@@ -98,9 +103,11 @@ export class FeedRelay implements AsyncDisposable {
     // Rows that a predecessor numbered but did not publish: gateways notice the gap by the position in the next
     // heartbeat.
     this.#last ??= (await readFeedState(db)).last
+    this.#sent = 0
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
       const rows = await numberFeed(db, this.#last, BATCH_ROWS)
       this.#last += rows.length
+      this.#sent += rows.length
       this.#send(rows)
       if (rows.length < BATCH_ROWS) return
     }
@@ -150,6 +157,7 @@ export class FeedRelay implements AsyncDisposable {
   /** Ends soon after a wake-up, or at the next poll; true for a wake-up. */
   async #pause(): Promise<boolean> {
     const { clock } = this.#options
+    const isBusy = this.#isWoken && this.#sent >= BUSY_ROWS
     const timeout = new AbortController()
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
@@ -160,7 +168,8 @@ export class FeedRelay implements AsyncDisposable {
       timeout.abort(WOKEN)
     }
     const wasWoken = this.#isWoken
-    if (wasWoken) await clock.sleep(GATHER_MS, this.#stop.signal).catch(() => {})
+    const gatherMs = isBusy ? GATHER_BUSY_MS : GATHER_MS
+    if (wasWoken) await clock.sleep(gatherMs, this.#stop.signal).catch(() => {})
     this.#isWoken = false
     return wasWoken
   }
