@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type DestinationStream, type LoggerOptions, type Logger as Pino, pino } from 'pino'
 import { type Clock, systemClock } from './clock.ts'
 import { errorChain, Failure } from './errors.ts'
+import { logOutput } from './log-output.ts'
 import { redacted } from './redact.ts'
 
 export type Logger = Pino
@@ -48,7 +49,7 @@ export function createLogger(
       },
     },
   }
-  return to === undefined ? pino(options) : pino(options, to)
+  return pino(options, to ?? logOutput())
 }
 
 function hasError(fields: unknown): boolean {

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database, Tx } from '#common/db/database.ts'
 import { type CellId, newId, type SagaId, type VolumeId } from '#common/ids.ts'
@@ -11,6 +12,7 @@ import {
 } from '#test/env/fed-volumes.ts'
 import { addCell, globalDatabase } from '#test/env/indexed-servers.ts'
 import { actUntilWaiting } from '#test/env/lock-waits.ts'
+import { volumes } from '../../db/schema/volumes.ts'
 import { beginVolumeMove } from '../../db/volume-moves.ts'
 import {
   findSnapshot,
@@ -105,8 +107,14 @@ test('content of an attempt in which no cell was asked is ended, unless the volu
 
   const views = [there, lost, older].map((id) => volumeView(id, { attempt: 2 }))
 
+  const changedAt = new Date(1_000)
+  await db.orm.update(volumes).set({ changedAt }).where(eq(volumes.id, lost))
+
   expect(await copy(views, elsewhere)).toMatchObject({ deleted: [there, older] })
   expect(await findVolume(db, lost)).toMatchObject({ cellId: elsewhere, cellVersion: 2 })
+  // No user asked for a change: reconcilers wait no longer than before.
+  const [row] = await db.orm.select().from(volumes).where(eq(volumes.id, lost))
+  expect(row?.changedAt).toEqual(changedAt)
 })
 
 test('while a volume moves, only what the move makes is spared, where it leads', async () => {

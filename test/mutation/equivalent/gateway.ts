@@ -99,6 +99,18 @@ export const IN_GATEWAY: readonly Equivalent[] = [
   },
   {
     file: 'gateway/app/feed/resync-volumes.ts',
+    line: 'if (volume?.cellId === cell.id && volume.attempt > attempt && volume.sagaId !== null) return',
+    replacement: 'volume.attempt >= attempt',
+    why: 'A volume of this cell in this attempt has been compared above.',
+  },
+  {
+    file: 'gateway/app/feed/resync-volumes.ts',
+    line: 'await writeLockedVolume(tx, now.id, found, { isIntent: false })',
+    replacement: '{}',
+    why: 'What is not said is false.',
+  },
+  {
+    file: 'gateway/app/feed/resync-volumes.ts',
     line: 'if (!isReplaced && view.version <= volume.cellVersion) return',
     replacement: 'false',
     why: 'A view that is not newer changes nothing: the line only saves its transaction.',
