@@ -5,10 +5,11 @@ import { Database } from '#common/db/database.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
+import { serverMigrations } from '../db/schema/server-migrations.ts'
 import { auditProvider } from './audit-provider.ts'
 import { claim, queueClaim } from './claim.ts'
 import { putInventory } from './inventory.ts'
-import { heldBy, queueRelease, release } from './release.ts'
+import { heldBy, heldByServer, queueRelease, release } from './release.ts'
 import type { Resources } from './resources.ts'
 import { transfer } from './transfer.ts'
 
@@ -142,6 +143,36 @@ test('a queued release returns the amounts that were read, or fails if they have
   expect(await heldBy(db, consumer)).toEqual([])
   expect(await usageOf(provider)).toMatchObject({ counted: [2, 10, 1], instances: 1 })
   expect(await usageOf(elsewhere)).toMatchObject({ counted: [1, 20, 2], instances: 1 })
+})
+
+test('what a server holds is read together with whether it may have moved', async () => {
+  const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  const [stayed, moved, holdsNothing] = [newId<string>(), newId<string>(), newId<string>()]
+  for (const each of [stayed, moved])
+    await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 }, each)
+  const time = { createdAt: new Date(), updatedAt: new Date() }
+  const by = { userId: 'u', projectId: 'p', oldFlavorId: 'a', newFlavorId: 'b' }
+  await db.orm
+    .insert(serverMigrations)
+    .values({
+      id: newId(),
+      serverId: moved,
+      version: 1,
+      type: 'resize',
+      status: 'done',
+      ...by,
+      ...time,
+    })
+
+  const read = await Promise.all(
+    [stayed, moved, holdsNothing].map((each) => heldByServer(db, each)),
+  )
+
+  expect(read).toEqual([
+    { held: await heldBy(db, stayed), mayHaveMoved: false },
+    { held: await heldBy(db, moved), mayHaveMoved: true },
+    { held: [], mayHaveMoved: true },
+  ])
 })
 
 test('a transfer changes who holds and not how much is held', async () => {
