@@ -81,7 +81,7 @@ export default defineConfig({
         [
           '{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts',
           'test/*.test.ts',
-          'test/bench/**/*.test.ts',
+          'test/{bench,mutation}/**/*.test.ts',
           'test/reliability/*/*.test.ts',
         ],
         60_000,

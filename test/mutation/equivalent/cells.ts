@@ -8,24 +8,6 @@ export const IN_CELLS: readonly Equivalent[] = [
     why: 'No group is as large as either.',
   },
   {
-    file: 'cells/placement/group.ts',
-    line: "if (!(await join(hostId, policy === 'anti-affinity' ? maxPerHost : ANY_NUMBER, false))) {",
-    replacement: 'true',
-    why: 'The slot of a host is opened with that host: it counts no other one.',
-  },
-  {
-    file: 'cells/placement/release.ts',
-    line: 'if (first.group_id !== null && first.host_id !== null)',
-    replacement: 'true',
-    why: 'A consumer in no group leaves none: the line only saves the statements.',
-  },
-  {
-    file: 'cells/placement/release.ts',
-    line: 'if (first.group_id !== null && first.host_id !== null)',
-    replacement: 'first.group_id !== null || first.host_id !== null',
-    why: 'Both are null, or neither: they are of one row.',
-  },
-  {
     file: 'cells/placement/release.ts',
     line: 'for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts.delete(resourceClass)',
     replacement: ';',
