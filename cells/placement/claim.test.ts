@@ -152,17 +152,15 @@ test('what a server holds is read together with whether it may have moved', asyn
     await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 }, each)
   const time = { createdAt: new Date(), updatedAt: new Date() }
   const by = { userId: 'u', projectId: 'p', oldFlavorId: 'a', newFlavorId: 'b' }
-  await db.orm
-    .insert(serverMigrations)
-    .values({
-      id: newId(),
-      serverId: moved,
-      version: 1,
-      type: 'resize',
-      status: 'done',
-      ...by,
-      ...time,
-    })
+  await db.orm.insert(serverMigrations).values({
+    id: newId(),
+    serverId: moved,
+    version: 1,
+    type: 'resize',
+    status: 'done',
+    ...by,
+    ...time,
+  })
 
   const read = await Promise.all(
     [stayed, moved, holdsNothing].map((each) => heldByServer(db, each)),

@@ -6,10 +6,10 @@ import type { GroupPolicy, ServerGroupRule } from '#openapi/wire/instance.ts'
 import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { groupHosts } from '../db/schema/placement.ts'
 import { recountGroup, wrongGroups } from './audit-groups.ts'
-import { claim } from './claim.ts'
-import { groupMembersByHost, joinGroup } from './group.ts'
+import { claim, queueClaim } from './claim.ts'
+import { groupMembersByHost, joinGroup, queueJoinGroup } from './group.ts'
 import { putInventory } from './inventory.ts'
-import { release } from './release.ts'
+import { heldBy, queueRelease, release } from './release.ts'
 
 let db: Database
 
@@ -48,53 +48,111 @@ const boot = (rule: ServerGroupRule, on: readonly HostId[], consumer = newId<str
     return undefined
   })
 
+const full = () => new Error('full')
+
+/** The same in a transaction of which nothing is read before it ends. */
+async function bootQueued(
+  rule: ServerGroupRule,
+  on: readonly HostId[],
+  consumer = newId<string>(),
+): Promise<HostId | undefined> {
+  for (const host of on) {
+    const joined = db.transaction(async (tx) => {
+      queueJoinGroup(tx, rule, host, { consumer, otherwise: full })
+      queueClaim(tx, host, consumer, NOTHING, { otherwise: full })
+    })
+    if (await joined.then(isDone, isFull)) return host
+  }
+  return undefined
+}
+const isDone = () => true
+const isFull = (error: Error) => {
+  if (error.message !== 'full') throw error
+  return false
+}
+
+const leave = (server: string) => db.transaction((tx) => release(tx, server))
+
+async function leaveQueued(server: string): Promise<void> {
+  const held = await heldBy(db, server)
+  await db.transaction(async (tx) => queueRelease(tx, server, held, full))
+}
+
+const WAYS = [
+  ['one statement after the other', boot, leave],
+  ['queued', bootQueued, leaveQueued],
+] as const
+
 const shuffled = <T>(items: readonly T[], by: number) => [
   ...items.slice(by % items.length),
   ...items.slice(0, by % items.length),
 ]
 
-test('however many servers join an anti-affinity group at once, a host gets no more than it may', async () => {
-  const on = await hosts(4)
-  for (const maxPerHost of [1, 2]) {
-    const rule = group('anti-affinity', maxPerHost)
+test.each(WAYS)(
+  'however many servers join an anti-affinity group at once, %s, a host gets no more than it may',
+  async (_, boot) => {
+    const on = await hosts(4)
+    for (const maxPerHost of [1, 2]) {
+      const rule = group('anti-affinity', maxPerHost)
+
+      const placed = await Promise.all(
+        Array.from({ length: 12 }, (_, nth) => boot(rule, shuffled(on, nth))),
+      )
+
+      expect(placed.filter((host) => host !== undefined)).toHaveLength(4 * maxPerHost)
+      const members = await groupMembersByHost(db, rule.id)
+      expect([...members.values()]).toEqual([maxPerHost, maxPerHost, maxPerHost, maxPerHost])
+    }
+  },
+)
+
+test.each(WAYS)(
+  'however many servers join an affinity group at once, %s, all are on one host',
+  async (_, boot) => {
+    const on = await hosts(4)
+    const rule = group('affinity')
 
     const placed = await Promise.all(
-      Array.from({ length: 12 }, (_, nth) => boot(rule, shuffled(on, nth))),
+      Array.from({ length: 8 }, (_, nth) => boot(rule, shuffled(on, nth))),
     )
 
-    expect(placed.filter((host) => host !== undefined)).toHaveLength(4 * maxPerHost)
-    const members = await groupMembersByHost(db, rule.id)
-    expect([...members.values()]).toEqual([maxPerHost, maxPerHost, maxPerHost, maxPerHost])
-  }
-})
+    expect(new Set(placed).size).toBe(1)
+    expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[placed[0], 8]]))
+  },
+)
 
-test('however many servers join an affinity group at once, all are on one host', async () => {
-  const on = await hosts(4)
-  const rule = group('affinity')
+test.each(WAYS)(
+  'a group forgets servers that left it, %s, and allows any host again once it is empty',
+  async (_, boot, leave) => {
+    const [first, second] = (await hosts(2)) as [HostId, HostId]
+    const apart = group('anti-affinity')
+    const together = group('affinity')
+    const servers = [newId<string>(), newId<string>()] as const
+    expect(await boot(apart, [first], servers[0])).toBe(first)
+    expect(await boot(together, [first], servers[1])).toBe(first)
+    expect(await boot(apart, [first])).toBeUndefined()
+    expect(await boot(together, [second])).toBeUndefined()
 
-  const placed = await Promise.all(
-    Array.from({ length: 8 }, (_, nth) => boot(rule, shuffled(on, nth))),
-  )
+    for (const server of [...servers, ...servers]) await leave(server)
 
-  expect(new Set(placed).size).toBe(1)
-  expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[placed[0], 8]]))
-})
+    expect(await groupMembersByHost(db, together.id)).toEqual(new Map())
+    expect(await boot(apart, [first])).toBe(first)
+    expect(await boot(together, [second])).toBe(second)
+  },
+)
 
-test('a group forgets servers that left it, and allows any host again once it is empty', async () => {
-  const [first, second] = (await hosts(2)) as [HostId, HostId]
-  const apart = group('anti-affinity')
-  const together = group('affinity')
-  const servers = [newId<string>(), newId<string>()] as const
-  expect(await boot(apart, [first], servers[0])).toBe(first)
-  expect(await boot(together, [first], servers[1])).toBe(first)
-  expect(await boot(apart, [first])).toBeUndefined()
-  expect(await boot(together, [second])).toBeUndefined()
+test('a server that has left its group cannot leave it again', async () => {
+  const [host] = (await hosts(1)) as [HostId]
+  const rule = group('anti-affinity', 2)
+  const [server, other] = [newId<string>(), newId<string>()]
+  for (const each of [server, other]) await boot(rule, [host], each)
+  const held = await heldBy(db, server)
+  await leave(server)
 
-  for (const server of [...servers, ...servers]) await db.transaction((tx) => release(tx, server))
+  const again = db.transaction(async (tx) => queueRelease(tx, server, held, full))
 
-  expect(await groupMembersByHost(db, together.id)).toEqual(new Map())
-  expect(await boot(apart, [first])).toBe(first)
-  expect(await boot(together, [second])).toBe(second)
+  await expect(again).rejects.toThrow('full')
+  expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[host, 1]]))
 })
 
 test('wrong counters of a group are corrected', async () => {

@@ -8,6 +8,18 @@ export const IN_CELLS: readonly Equivalent[] = [
     why: 'No group is as large as either.',
   },
   {
+    file: 'cells/placement/group.ts',
+    line: 'if (!(await join(hostId, mostOn(policy, maxPerHost), false))) {',
+    replacement: 'true',
+    why: 'The slot of a host is opened with that host: it counts no other one.',
+  },
+  {
+    file: 'cells/placement/group.ts',
+    line: 'join(hostId, mostOn(policy, maxPerHost), false)',
+    replacement: 'true',
+    why: 'The slot of a host is opened with that host: it counts no other one.',
+  },
+  {
     file: 'cells/placement/release.ts',
     line: 'for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts.delete(resourceClass)',
     replacement: ';',
