@@ -13,6 +13,7 @@ test('the smallest ratio of the aggregates takes precedence over that of the cel
     ...CELL,
     vcpus: 2.5,
   })
+  expect(of({ cpu_allocation_ratio: '16.25' })).toEqual({ ...CELL, vcpus: 16.25 })
   expect(of({ ram_allocation_ratio: '3', disk_allocation_ratio: '2' })).toEqual({
     ...CELL,
     memoryMb: 3,

@@ -12,6 +12,7 @@ const flavor = {
   swapMb: 0,
   extraSpecs: {},
 } as unknown as Parameters<typeof resourcesOf>[0]['flavor']
+type InstanceVolume = NonNullable<Parameters<typeof resourcesOf>[0]['volumes']>[number]
 
 test('a limit is the total times its ratio, rounded down; custom classes are never overcommitted', () => {
   const ratios = { vcpus: 1.5, memoryMb: 2, diskGb: 0.5 }
@@ -31,6 +32,17 @@ test('a flavor without root disk takes the disk that its image asks for', () => 
 
   expect(resourcesOf({ flavor, image })).toEqual({ vcpus: 2, memoryMb: 512, diskGb: 10 })
   expect(resourcesOf({ flavor: { ...flavor, rootGb: 0 }, image }).diskGb).toBe(7)
+})
+
+test('a server that starts from a volume takes no root disk of its host', () => {
+  const image = { minDiskGb: 7, properties: {} }
+  const volume = { volumeId: 'v' } as unknown as InstanceVolume
+  const diskGb = (volumes: readonly InstanceVolume[], rootGb = 10) =>
+    resourcesOf({ flavor: { ...flavor, rootGb }, image, volumes: [...volumes] }).diskGb
+
+  expect(diskGb([volume, { ...volume, isRoot: true }])).toBe(0)
+  expect(diskGb([{ ...volume, isRoot: true }], 0)).toBe(0)
+  expect(diskGb([volume])).toBe(10)
 })
 
 test('amounts are combined class by class, and a class that one side lacks is 0 there', () => {

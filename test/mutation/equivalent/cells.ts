@@ -20,6 +20,24 @@ export const IN_CELLS: readonly Equivalent[] = [
     why: 'The slot of a host is opened with that host: it counts no other one.',
   },
   {
+    file: 'cells/placement/resources.ts',
+    line: 'volumes = [],',
+    replacement: '["Stryker was here"]',
+    why: 'A text is no root volume.',
+  },
+  {
+    file: 'cells/placement/release.ts',
+    line: 'if (held.length === 0) return',
+    replacement: 'false',
+    why: 'Giving back nothing changes nothing: the line only saves the statements.',
+  },
+  {
+    file: 'cells/placement/release.ts',
+    line: "{ keys: ['consumer'] },",
+    replacement: '{}',
+    why: 'The statements of several consumers are then sent one by one, with the same effect.',
+  },
+  {
     file: 'cells/placement/release.ts',
     line: 'for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts.delete(resourceClass)',
     replacement: ';',
