@@ -53,9 +53,14 @@ describe('what a server takes of nodes', () => {
     expect(
       wish({ 'hw:numa_nodes': '2', 'hw:mem_page_size': '2MB' }, size)?.parts[0]?.amounts,
     ).toEqual({ VCPU: 2, MEMORY_MB: 3, ...pages })
-    expect(wish({ 'hw:mem_page_size': 'large' }, size)?.parts[0]?.amounts).toEqual({
-      ...{ VCPU: 4, MEMORY_MB: 6, CUSTOM_HUGEPAGE_MB: 6 },
-    })
+    const others = {
+      'resources:CUSTOM_A_CUSTOM_HUGEPAGE_4K_MB': '1',
+      'resources:CUSTOM_HUGEPAGE_4K_MB_B': '1',
+    }
+    for (const further of [{}, others])
+      expect(wish({ 'hw:mem_page_size': 'large', ...further }, size)?.parts[0]?.amounts).toEqual({
+        ...{ VCPU: 4, MEMORY_MB: 6, CUSTOM_HUGEPAGE_MB: 6 },
+      })
   })
 
   test('is dedicated CPUs, of any nodes, for one that sees no nodes', () => {
