@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sampleBuild } from '#test/env/sample-build.ts'
 import {
   allocationAt,
+  allocationBound,
   allocationHeld,
   chooseNodes,
   freeOfNodes,
@@ -92,6 +93,20 @@ describe('the nodes of a server', () => {
     expect(chooseNodes(one, free())).toBeUndefined()
   })
 
+  test('are compared by each class that is asked for, and then by their numbers', () => {
+    const alike = { VCPU: 4, MEMORY_MB: 20 }
+    expect(chooseNodes(one, free({ ...alike, MEMORY_MB: 99 }, alike))?.vcpus).toEqual([1, 1])
+    const room = { free: alike, maxUnits: {} }
+    const backwards = new Map([1, 0].map((id) => [id, room]))
+    expect(chooseNodes(one, backwards)?.vcpus).toEqual([0, 0])
+  })
+
+  test('have all of a part that is not divisible, and none of a server without parts', () => {
+    expect(chooseNodes(one, free({ PCPU: 9 }))).toBeUndefined()
+    const nothing = { parts: [], isDivisible: true }
+    expect(chooseNodes(nothing, free({ PCPU: 9 }))).toEqual({ vcpus: [], resources: {} })
+  })
+
   test('are different for each part, whichever order finds them', () => {
     // The first part alone would take the only node that the second fits.
     const nodes = free({ VCPU: 2, MEMORY_MB: 5 }, { VCPU: 1, MEMORY_MB: 9 })
@@ -106,6 +121,7 @@ describe('the nodes of a server', () => {
       vcpus: [2, 2, 2, 1],
       resources: { 1: { PCPU: 1 }, 2: { PCPU: 3 } },
     })
+    expect(chooseNodes(pinned, free({ PCPU: 1 }, { PCPU: 3 }))?.vcpus).toEqual([1, 1, 1, 0])
     expect(chooseNodes(pinned, free({ PCPU: 1 }, { PCPU: -1 }, { PCPU: 2 }))).toBeUndefined()
   })
 
@@ -114,6 +130,7 @@ describe('the nodes of a server', () => {
     const used = { custom: { NUMA_0_VCPU: 1, NUMA_1_VCPU: 5, PCPU: 1 } }
     const nodes = [0, 1].map((id) => ({ id, maxUnits: {} }))
     expect(freeOfNodes(nodes, { limits, used })).toEqual(free({ VCPU: 3 }, { VCPU: -1 }))
+    expect(freeOfNodes(nodes, { limits, used: {} })).toEqual(free({ VCPU: 4 }, { VCPU: 4 }))
   })
 
   test('have as much as the server takes, however often they promise it', () => {
@@ -164,6 +181,8 @@ describe('the nodes of a server', () => {
     )
     expect(allocationHeld(one, [{ resource_class: 'VCPU', used: 2 }])).toBeUndefined()
     expect(allocationHeld(null, [])).toBeUndefined()
+    expect(allocationHeld(wish(DEDICATED), [])).toBeUndefined()
+    expect(allocationHeld(null, [{ resource_class: 'NUMA_0_VCPU', used: 2 }])).toBeUndefined()
   })
 
   test('are those that a host says only if the server asks for such', () => {
@@ -178,6 +197,26 @@ describe('the nodes of a server', () => {
       [0, 1, 1, 1],
     ])
       expect(allocationAt(two, vcpus)).toBeUndefined()
+  })
+
+  test('are those on which a host says that its guest is bound, with what it takes of the host', () => {
+    const pages = { CUSTOM_HUGEPAGE_MB: 8, CUSTOM_HUGEPAGE_2048K_MB: 8 }
+    const taken = { vcpus: 4, memoryMb: 100, diskGb: 9 }
+
+    expect(
+      allocationBound({ ...taken, custom: { PCPU: 4, ...pages, CUSTOM_GOLD: 4 } }, [1, 0, 1, 1]),
+    ).toEqual({
+      vcpus: [1, 0, 1, 1],
+      resources: {
+        0: { VCPU: 1, MEMORY_MB: 25, PCPU: 1, CUSTOM_HUGEPAGE_MB: 2, CUSTOM_HUGEPAGE_2048K_MB: 2 },
+        1: { VCPU: 3, MEMORY_MB: 75, PCPU: 3, CUSTOM_HUGEPAGE_MB: 6, CUSTOM_HUGEPAGE_2048K_MB: 6 },
+      },
+    })
+    // A node has no share of what is less than the nodes.
+    const { resources } = allocationBound({ ...taken, custom: { PCPU: 1 } }, [0, 1])
+    const shares = Object.values(resources).map((amounts) => amounts['PCPU'])
+    expect(new Set(shares)).toEqual(new Set([1, undefined]))
+    expect(allocationBound(taken, [2]).resources).toEqual({ 2: { VCPU: 4, MEMORY_MB: 100 } })
   })
 
   test('are claimed with the rest', () => {

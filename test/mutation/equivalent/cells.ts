@@ -26,6 +26,18 @@ export const IN_CELLS: readonly Equivalent[] = [
     why: 'No host has as many instances as either.',
   },
   {
+    file: 'cells/placement/choose-nodes.ts',
+    line: 'if (of !== undefined && room !== undefined)',
+    replacement: 'true',
+    why: 'A class that is of no node has no room of one either.',
+  },
+  {
+    file: 'cells/placement/choose-nodes.ts',
+    line: 'return isDivisible && first !== undefined ? divided(first, nodes.toReversed(), free) : undefined',
+    replacement: 'true',
+    why: 'Nodes for no parts are always found.',
+  },
+  {
     file: 'cells/placement/node-wish.ts',
     line: String.raw`const [, size] = /^CUSTOM_HUGEPAGE_(\d+)K_MB$/.exec(name) ?? []`,
     replacement: '["Stryker was here"]',
@@ -42,6 +54,12 @@ export const IN_CELLS: readonly Equivalent[] = [
     line: 'if (held.length === 0) return',
     replacement: 'false',
     why: 'Giving back nothing changes nothing: the line only saves the statements.',
+  },
+  {
+    file: 'cells/placement/release.ts',
+    line: 'if (first === undefined || first.group_id === null || first.host_id === null) return undefined',
+    replacement: 'false',
+    why: 'The group and its host are both null, or neither: they are of one row.',
   },
   {
     file: 'cells/placement/release.ts',
