@@ -145,6 +145,27 @@ test('a queued release returns the amounts that were read, or fails if they have
   expect(await usageOf(elsewhere)).toMatchObject({ counted: [1, 20, 2], instances: 1 })
 })
 
+test('servers alike that are released at once give back what each of them held', async () => {
+  const provider = await provide({ ...gold(40, 40), memoryMb: 100, diskGb: 10 })
+  const consumers = Array.from({ length: 6 }, () => newId<string>())
+  for (const each of [...consumers, newId<string>()])
+    await take(provider, { ...gold(2, 3), memoryMb: 10, diskGb: 1 }, each)
+  const all = await Promise.all(consumers.map((each) => heldBy(db, each)))
+
+  await Promise.all(
+    consumers.map((each, nth) =>
+      db.transaction(async (tx) => queueRelease(tx, each, all[nth]!, lost)),
+    ),
+  )
+
+  expect(await usageOf(provider)).toEqual({ counted: [2, 10, 1], held: [2, 10, 1], instances: 1 })
+  const [custom] = await db.orm
+    .select()
+    .from(customResources)
+    .where(eq(customResources.providerId, provider))
+  expect(custom?.used).toBe(3)
+})
+
 test('what a server holds is read together with whether it may have moved', async () => {
   const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
   const [stayed, moved, holdsNothing] = [newId<string>(), newId<string>(), newId<string>()]

@@ -7,7 +7,7 @@ import { migratedDatabase } from '#test/env/migrated-database.ts'
 import { groupHosts } from '../db/schema/placement.ts'
 import { recountGroup, wrongGroups } from './audit-groups.ts'
 import { claim, queueClaim } from './claim.ts'
-import { groupMembersByHost, joinGroup, queueJoinGroup } from './group.ts'
+import { groupMembersByHost, joinGroup, queueJoinGroup, queueLeaveGroup } from './group.ts'
 import { putInventory } from './inventory.ts'
 import { heldBy, queueRelease, release } from './release.ts'
 
@@ -149,9 +149,12 @@ test('a server that has left its group cannot leave it again', async () => {
   const held = await heldBy(db, server)
   await leave(server)
 
-  const again = db.transaction(async (tx) => queueRelease(tx, server, held, full))
+  const from = { groupId: rule.id, hostId: host }
+  const releaseAgain = db.transaction(async (tx) => queueRelease(tx, server, held, full))
+  const leaveAgain = db.transaction(async (tx) => queueLeaveGroup(tx, server, from, full))
 
-  await expect(again).rejects.toThrow('full')
+  await expect(releaseAgain).rejects.toThrow('full')
+  await expect(leaveAgain).rejects.toThrow('full')
   expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[host, 1]]))
 })
 

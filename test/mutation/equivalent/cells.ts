@@ -44,6 +44,18 @@ export const IN_CELLS: readonly Equivalent[] = [
     why: 'A list of one has no second entry either.',
   },
   {
+    file: 'cells/placement/return-amounts.ts',
+    line: "{ sums: ['vcpus', 'memoryMb', 'diskGb', 'instances'] },",
+    replacement: '{}',
+    why: 'The statements of several servers are then sent one by one, with the same effect.',
+  },
+  {
+    file: 'cells/placement/return-amounts.ts',
+    line: "{ sums: ['amount'] },",
+    replacement: '{}',
+    why: 'The statements of several servers are then sent one by one, with the same effect.',
+  },
+  {
     file: 'cells/placement/resources.ts',
     line: 'volumes = [],',
     replacement: '["Stryker was here"]',
