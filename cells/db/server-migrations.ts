@@ -60,7 +60,7 @@ const UPDATE = statement(
     ),
 )
 
-/** Most servers have never moved, and a delete asks for each. */
+/** Most servers have never moved, and changes of their volumes ask for each. */
 const MOVED = new Lookup<{ readonly server_id: string }>(
   (ids) =>
     builder

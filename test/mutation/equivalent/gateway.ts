@@ -107,7 +107,7 @@ export const IN_GATEWAY: readonly Equivalent[] = [
     file: 'gateway/app/feed/resync-volumes.ts',
     line: 'await writeLockedVolume(tx, now.id, found, { isIntent: false })',
     replacement: '{}',
-    why: 'What is not said is false.',
+    why: 'An option that is left out counts as false.',
   },
   {
     file: 'gateway/app/feed/resync-volumes.ts',
