@@ -11,10 +11,9 @@ const START = `
 `
 
 function run(end: string) {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', START + end], {
+  return spawn(process.execPath, ['--input-type=module', '--eval', START + end], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  return child
 }
 
 const linesIn = (output: string) =>

@@ -150,11 +150,11 @@ test('a server that has left its group cannot leave it again', async () => {
   await leave(server)
 
   const from = { groupId: rule.id, hostId: host }
-  const releaseAgain = db.transaction(async (tx) => queueRelease(tx, server, held, full))
-  const leaveAgain = db.transaction(async (tx) => queueLeaveGroup(tx, server, from, full))
+  const releaseAgain = () => db.transaction(async (tx) => queueRelease(tx, server, held, full))
+  const leaveAgain = () => db.transaction(async (tx) => queueLeaveGroup(tx, server, from, full))
 
-  await expect(releaseAgain).rejects.toThrow('full')
-  await expect(leaveAgain).rejects.toThrow('full')
+  await expect(releaseAgain()).rejects.toThrow('full')
+  await expect(leaveAgain()).rejects.toThrow('full')
   expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[host, 1]]))
 })
 
